@@ -1,0 +1,24 @@
+PYTHON ?= python3
+OP ?= sign
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: migrate test lint setup
+
+migrate: setup
+	@$(BIN)/invoke migrate --op $(OP)
+
+test: setup lint
+	@$(BIN)/pytest -n auto --dist worksteal
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@

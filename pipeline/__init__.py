@@ -1,0 +1,1 @@
+"""Moves PyTorch's MPS operators from MPSGraph to handwritten Metal kernels."""

@@ -1,0 +1,195 @@
+"""A git repository's object database: read objects, write commits in one stream, move refs. Never a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import PipelineError
+
+ZERO = "0" * 40
+STAGING = "refs/staging/"
+
+# A user's configuration must not change what is written.
+_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+class GitError(PipelineError):
+    """git refused; the message is git's own last line."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    name: str
+    email: str
+
+    def __post_init__(self) -> None:
+        for value in (self.name, self.email):
+            if not value.strip() or any(mark in value for mark in "<>\n\0"):
+                raise ValueError(f"{value!r} cannot stand in a commit; write a plain name and address")
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
+
+
+@dataclass(frozen=True)
+class NewCommit:
+    """A commit to write: `files` maps a path to its new content, or to None where the file goes away.
+
+    `when` is the author's and committer's date in git's raw form, seconds since 1970 and an offset.
+    """
+
+    parent: str
+    files: Mapping[str, bytes | None]
+    message: str
+    author: Identity
+    when: str
+
+
+@dataclass(frozen=True)
+class RefChange:
+    """Move `ref` from `old` to `new` (object names; ZERO for "does not exist")."""
+
+    ref: str
+    old: str
+    new: str
+
+
+class Repository:
+    """One repository, bare or not, at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader: subprocess.Popen[bytes] | None = None
+
+    def run(self, *args: str, stdin: bytes | None = None) -> bytes:
+        """Run `git ARGS` here and return its output. Raises GitError with git's last line."""
+        done = subprocess.run(
+            ["git", "-C", str(self.path), *args],
+            input=stdin,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
+            capture_output=True,
+            env={**os.environ, **_ENVIRONMENT},
+            check=False,
+        )
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise GitError(f"git {args[0]}: {lines[-1]}", path=str(self.path))
+        return done.stdout
+
+    def resolve(self, revision: str) -> str:
+        """The commit that `revision` names. Raises GitError when there is none."""
+        try:
+            return (
+                self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+                .decode()
+                .strip()
+            )
+        except GitError:
+            raise GitError(f"no commit is called {revision!r}", path=str(self.path)) from None
+
+    def ref(self, name: str) -> str | None:
+        """The object a full ref name points at, or None."""
+        return self.refs(name).get(name)
+
+    def refs(self, prefix: str) -> dict[str, str]:
+        """Ref name -> object name, for `prefix` itself and everything below it."""
+        listing = self.run("for-each-ref", "--format=%(refname) %(objectname)", prefix).decode()
+        return dict(line.split(" ", 1) for line in listing.splitlines())
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """The content of a file at a commit, or None when it is not a file there."""
+        reader = self._start_reader()
+        assert reader.stdin is not None and reader.stdout is not None
+        if "\n" in path:
+            return None
+        reader.stdin.write(f"{commit}:{path}\n".encode())
+        reader.stdin.flush()
+        header = reader.stdout.readline().split()
+        if len(header) != 3 or header[-1] == b"missing":
+            return None
+        content = reader.stdout.read(int(header[2]) + 1)[:-1]
+        return content if header[1] == b"blob" else None
+
+    def files(self, commit: str, prefix: str = "") -> tuple[str, ...]:
+        """Every file at a commit whose path starts with the folder `prefix` (or equals it)."""
+        scope = ["--", prefix.rstrip("/")] if prefix else []
+        listing = self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *scope)
+        return tuple(name for name in listing.decode(errors="surrogateescape").split("\0") if name)
+
+    def date(self, commit: str) -> str:
+        """The committer's date in git's raw form."""
+        return self.run("show", "-s", "--format=%cd", "--date=raw", commit).decode().strip()
+
+    def commits(self, since: str, until: str) -> list[tuple[str, str, str]]:
+        """(commit, author address, committer address) of every commit in `until` but not in `since`, newest first."""
+        log = self.run("log", "--format=%H%x00%ae%x00%ce", f"{since}..{until}").decode()
+        found = []
+        for line in log.splitlines():
+            commit, author, committer = line.split("\0")
+            found.append((commit, author, committer))
+        return found
+
+    def write_commits(self, commits: Sequence[NewCommit]) -> list[str]:
+        """Write commits in one `git fast-import` stream and return their names. No ref is moved.
+
+        Objects that no ref names are harmless: interrupted here, nothing has happened.
+        """
+        if not commits:
+            return []
+        names = [f"{STAGING}{os.getpid()}-{number}" for number in range(len(commits))]
+        stream = b"".join(_import_stream(commits, names))
+        self.run(
+            "fast-import", "--quiet", "--force", "--date-format=raw-permissive", "--done", stdin=stream + b"done\n"
+        )
+        written = self.refs(STAGING.rstrip("/"))
+        self.move_refs([RefChange(name, written[name], ZERO) for name in names])
+        return [written[name] for name in names]
+
+    def move_refs(self, changes: Iterable[RefChange]) -> None:
+        """All changes or none. Raises GitError when a ref is no longer where `old` says."""
+        lines = [f"update {change.ref}\0{change.new}\0{change.old}\0" for change in changes]
+        if lines:
+            self.run(
+                "update-ref", "-z", "--stdin", stdin="".join(["start\0", *lines, "prepare\0", "commit\0"]).encode()
+            )
+
+    def close(self) -> None:
+        if self._reader is not None:
+            self._reader.stdin.close()  # type: ignore[union-attr]
+            self._reader.wait()
+            self._reader = None
+
+    def _start_reader(self) -> subprocess.Popen[bytes]:
+        if self._reader is None or self._reader.poll() is not None:
+            self._reader = subprocess.Popen(
+                ["git", "-C", str(self.path), "cat-file", "--batch"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **_ENVIRONMENT},
+            )
+        return self._reader
+
+
+def _import_stream(commits: Sequence[NewCommit], names: Sequence[str]) -> Iterator[bytes]:
+    for commit, name in zip(commits, names, strict=True):
+        message = commit.message.encode()
+        yield (
+            (
+                f"commit {name}\nauthor {commit.author} {commit.when}\ncommitter {commit.author} {commit.when}\n"
+                f"data {len(message)}\n"
+            ).encode()
+            + message
+            + f"\nfrom {commit.parent}\n".encode()
+        )
+        for path, content in sorted(commit.files.items()):
+            quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            if content is None:
+                yield f"D {quoted}\n".encode()
+            else:
+                yield f"M 100644 inline {quoted}\ndata {len(content)}\n".encode() + content + b"\n"
+        yield b"\n"
