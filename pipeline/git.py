@@ -13,8 +13,13 @@ from pipeline.errors import PipelineError
 ZERO = "0" * 40
 STAGING = "refs/staging/"
 
-# A user's configuration must not change what is written.
-_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+# Set by git for its hooks, these would point every command at another repository.
+_HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
+
+
+def _environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in _HOOK_VARIABLES}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
 
 
 class GitError(PipelineError):
@@ -58,6 +63,16 @@ class RefChange:
     new: str
 
 
+@dataclass(frozen=True)
+class LogEntry:
+    """`author` and `committer` are mail addresses."""
+
+    commit: str
+    author: str
+    committer: str
+    trailers: Mapping[str, str]
+
+
 class Repository:
     """One repository, bare or not, at `path`."""
 
@@ -72,7 +87,7 @@ class Repository:
             input=stdin,
             stdin=None if stdin is not None else subprocess.DEVNULL,
             capture_output=True,
-            env={**os.environ, **_ENVIRONMENT},
+            env=_environment(),
             check=False,
         )
         if done.returncode:
@@ -124,14 +139,11 @@ class Repository:
         """The committer's date in git's raw form."""
         return self.run("show", "-s", "--format=%cd", "--date=raw", commit).decode().strip()
 
-    def commits(self, since: str, until: str) -> list[tuple[str, str, str]]:
-        """(commit, author address, committer address) of every commit in `until` but not in `since`, newest first."""
-        log = self.run("log", "--format=%H%x00%ae%x00%ce", f"{since}..{until}").decode()
-        found = []
-        for line in log.splitlines():
-            commit, author, committer = line.split("\0")
-            found.append((commit, author, committer))
-        return found
+    def log(self, head: str, limit: int) -> list[LogEntry]:
+        """The newest `limit` commits reachable from `head`, following first parents."""
+        form = "%H%x00%ae%x00%ce%x00%(trailers:only,unfold)%x01"
+        log = self.run("-c", "log.showSignature=false", "log", "--first-parent", f"-{limit}", f"--format={form}", head)
+        return [_log_entry(record) for record in log.decode(errors="replace").split("\1\n") if record.strip()]
 
     def write_commits(self, commits: Sequence[NewCommit]) -> list[str]:
         """Write commits in one `git fast-import` stream and return their names. No ref is moved.
@@ -170,9 +182,15 @@ class Repository:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, **_ENVIRONMENT},
+                env=_environment(),
             )
         return self._reader
+
+
+def _log_entry(record: str) -> LogEntry:
+    commit, author, committer, trailers = record.strip("\1\n").split("\0")
+    pairs = (line.split(": ", 1) for line in trailers.splitlines() if ": " in line)
+    return LogEntry(commit, author, committer, {key: value.strip() for key, value in pairs})
 
 
 def _import_stream(commits: Sequence[NewCommit], names: Sequence[str]) -> Iterator[bytes]:

@@ -7,10 +7,12 @@ from typing import Protocol
 
 from pipeline.errors import PipelineError
 
-NATIVE_FUNCTIONS = "aten/src/ATen/native/native_functions.yaml"
-TAGS = "aten/src/ATen/native/tags.yaml"
-OPERATIONS = "aten/src/ATen/native/mps/operations"
-KERNELS = "aten/src/ATen/native/mps/kernels"
+NATIVE_HEADERS = "aten/src/ATen/native"
+NATIVE_FUNCTIONS = f"{NATIVE_HEADERS}/native_functions.yaml"
+TAGS = f"{NATIVE_HEADERS}/tags.yaml"
+MPS = f"{NATIVE_HEADERS}/mps"
+OPERATIONS = f"{MPS}/operations"
+KERNELS = f"{MPS}/kernels"
 METAL_HEADERS = "c10/metal"
 COMMON_MPS = "torch/testing/_internal/common_mps.py"
 OPINFOS = "torch/testing/_internal/common_methods_invocations.py"

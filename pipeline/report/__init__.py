@@ -1,0 +1,1 @@
+"""What people read: tables on the terminal, pull-request text, pages."""
