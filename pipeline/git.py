@@ -44,10 +44,11 @@ class Identity:
 class NewCommit:
     """A commit to write: `files` maps a path to its new content, or to None where the file goes away.
 
-    `when` is the author's and committer's date in git's raw form, seconds since 1970 and an offset.
+    `parent` is None for the first commit of a history. `when` is the author's and committer's date in git's raw form,
+    seconds since 1970 and an offset.
     """
 
-    parent: str
+    parent: str | None
     files: Mapping[str, bytes | None]
     message: str
     author: Identity
@@ -202,7 +203,7 @@ def _import_stream(commits: Sequence[NewCommit], names: Sequence[str]) -> Iterat
                 f"data {len(message)}\n"
             ).encode()
             + message
-            + f"\nfrom {commit.parent}\n".encode()
+            + (f"\nfrom {commit.parent}\n" if commit.parent else "\n").encode()
         )
         for path, content in sorted(commit.files.items()):
             quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
