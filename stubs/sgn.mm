@@ -1,0 +1,9 @@
+#include <ATen/native/TensorIterator.h>
+#include <ATen/native/UnaryOps.h>
+#include <ATen/native/mps/OperationUtils.h>
+
+static void sgn_kernel_mps(TensorIteratorBase& iter) {
+  lib.exec_unary_kernel(iter, "sgn");
+}
+
+REGISTER_DISPATCH(sgn_stub, &sgn_kernel_mps)
