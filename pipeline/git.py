@@ -81,14 +81,17 @@ class Repository:
         self.path = path
         self._reader: subprocess.Popen[bytes] | None = None
 
-    def run(self, *args: str, stdin: bytes | None = None) -> bytes:
-        """Run `git ARGS` here and return its output. Raises GitError with git's last line."""
+    def run(self, *args: str, stdin: bytes | None = None, settings: Mapping[str, str] | None = None) -> bytes:
+        """Run `git ARGS` here and return its output. Raises GitError with git's last line.
+
+        `settings` are environment variables for this one command, for what must stay off a command line.
+        """
         done = subprocess.run(
             ["git", "-C", str(self.path), *args],
             input=stdin,
             stdin=None if stdin is not None else subprocess.DEVNULL,
             capture_output=True,
-            env=_environment(),
+            env={**_environment(), **(settings or {})},
             check=False,
         )
         if done.returncode:

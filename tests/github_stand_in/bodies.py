@@ -58,7 +58,7 @@ def _neutral(annotation: Any) -> object:
         return []
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return filled(annotation)
-    return None if annotation is Any else {}
+    return None if annotation in (Any, NoneType) else {}
 
 
 class Bodies:
@@ -178,7 +178,16 @@ class Bodies:
         return filled(models.PullRequestReview, id=index, user=self.user(login), state=state, body=body)
 
     def check(self, index: int, sha: str, name: str, status: str, conclusion: str | None) -> dict[str, Any]:
-        return filled(models.CheckRun, id=index, head_sha=sha, name=name, status=status, conclusion=conclusion)
+        suite = filled(models.CheckRunPropCheckSuite, id=1)
+        return filled(
+            models.CheckRun,
+            id=index,
+            head_sha=sha,
+            name=name,
+            status=status,
+            conclusion=conclusion,
+            check_suite=suite,
+        )
 
     def files(self, repo: Repo, pull: Pull) -> list[dict[str, Any]]:
         """docs.github.com/rest/pulls/pulls#list-pull-requests-files: `patch` holds the hunks alone."""

@@ -110,6 +110,11 @@ def user(call: Call) -> Reply:
     return Reply(200, filled(models.PrivateUser, login=call.actor.login, type="User"), models.PrivateUser)
 
 
+@route("GET", "/users/{login}")
+def any_user(call: Call) -> Reply:
+    return Reply(200, filled(models.PublicUser, login=call.parts["login"], type="User"), models.PublicUser)
+
+
 @route("GET", "/rate_limit")
 def rate_limit(call: Call) -> Reply:
     return Reply(200, filled(models.RateLimitOverview), models.RateLimitOverview)

@@ -11,6 +11,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class StandIn:
     calls: list[tuple[str, str, int]] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     remaining: int = LIMIT
+    reset_in: int = 3600
     writes: int = 0
     unplug_at: int | None = None
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -240,7 +242,7 @@ class _ApiHandler(_Handler):
         self.stand_in.broken += [f"{where}: {violation}" for violation in violations(shape, body)]
 
     def _rate_headers(self) -> dict[str, str]:
-        reset = int(self.stand_in.world.now.timestamp()) + 3600
+        reset = int(time.time()) + self.stand_in.reset_in  # clients compare it with the real time
         return {
             "x-ratelimit-limit": str(LIMIT),
             "x-ratelimit-remaining": str(max(self.stand_in.remaining, 0)),

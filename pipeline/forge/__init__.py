@@ -1,0 +1,1 @@
+"""Where branches become pull requests: GitHub, or files when there is no token."""
