@@ -66,6 +66,7 @@ class Edit:
 class Changeset:
     """The change of one operator on one base. `gaps` says what could not be planned: not empty, not to be committed.
 
+    `rows` are the entries of native_functions.yaml that change, `legacy` the functions whose definitions go away;
     `left` lists what a person should look at, such as expectations that the plan leaves in place.
     """
 
@@ -73,6 +74,8 @@ class Changeset:
     base: SourceTree
     files: tuple[FileChange, ...]
     edits: tuple[Edit, ...]
+    rows: tuple[str, ...] = ()
+    legacy: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
 
