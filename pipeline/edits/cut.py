@@ -1,0 +1,138 @@
+"""Removing items from a file as a person would: with their comments, emptied scopes and spare blank lines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+
+from pipeline.edits.items import Item, Kind
+from pipeline.edits.lexer import directive_name
+from pipeline.errors import Refusal
+
+_SILENT = (Kind.BLANK, Kind.COMMENT)
+_OPENING = (Kind.OPEN, Kind.IF, Kind.ELSE)
+_CLOSING = (Kind.CLOSE, Kind.ENDIF, Kind.ELSE)
+
+
+def with_surroundings(items: Sequence[Item], dead: Collection[int]) -> frozenset[int]:
+    """`dead` with what goes along: scopes and `#if` groups that become empty, and comments about dead items."""
+    gone = set(dead)
+    groups = groups_of(items)
+    size = -1
+    while size != len(gone):
+        size = len(gone)
+        for group in groups:
+            _add_emptied(items, group, gone)
+    gone |= {index for index, item in enumerate(items) if item.kind is Kind.COMMENT and _orphaned(items, index, gone)}
+    return frozenset(gone)
+
+
+def without(items: Sequence[Item], gone: Collection[int], path: str) -> str:
+    """The text of the other items. Where items went, one of the blank runs around them stays.
+
+    Raises Refusal where an item shares a line with code that stays.
+    """
+    out: list[str] = []
+    kept = [index for index, item in enumerate(items) if index not in gone and item.kind is not Kind.BLANK]
+    for index in sorted(gone):
+        if not _lines_free(items, index, gone):
+            raise Refusal("cannot be removed: other code shares its line", path=path, line=items[index].line)
+    for before, after in zip([None, *kept], [*kept, None], strict=True):
+        if before is not None:
+            out.append(items[before].text)
+        out.append(_gap(items, before, after, gone))
+    return "".join(out)
+
+
+def _gap(items: Sequence[Item], before: int | None, after: int | None, gone: Collection[int]) -> str:
+    """The blank lines that stay between two items that become neighbours."""
+    first = 0 if before is None else before + 1
+    last = len(items) - 1 if after is None else after - 1
+    between = range(first, last + 1)
+    if not any(index in gone for index in between):
+        return "".join(items[index].text for index in between)
+    above = items[first].text if items[first].kind is Kind.BLANK else ""
+    below = items[last].text if items[last].kind is Kind.BLANK else ""
+    if before is None or after is None:
+        return ""
+    if above and below:
+        return min(above, below, key=lambda text: text.count("\n"))
+    if items[before].kind in _OPENING:
+        return above
+    if items[after].kind in _CLOSING:
+        return below
+    return above or below
+
+
+def _lines_free(items: Sequence[Item], index: int, gone: Collection[int]) -> bool:
+    """No item that stays stands on the lines of item `index`."""
+    item = items[index]
+    if item.whole_lines:
+        return True
+    starts = index == 0 or items[index - 1].text.endswith("\n") or index - 1 in gone
+    ends = item.text.endswith("\n") or index + 1 == len(items) or index + 1 in gone
+    return starts and ends
+
+
+def groups_of(items: Sequence[Item]) -> list[list[int]]:
+    """What belongs together, innermost first: [#if, #else, #endif], [namespace, its closing brace]."""
+    found: list[list[int]] = []
+    opened: list[list[int]] = []
+    for index, item in enumerate(items):
+        if item.kind in (Kind.OPEN, Kind.IF):
+            opened.append([index])
+        elif item.kind is Kind.ELSE:
+            opened[-1].append(index)
+        elif item.kind in (Kind.CLOSE, Kind.ENDIF):
+            found.append([*opened.pop(), index])
+    return found
+
+
+def _add_emptied(items: Sequence[Item], group: list[int], gone: set[int]) -> None:
+    """Adds a group that encloses nothing any more, or its `#else` when that branch does not."""
+    branches = [range(start + 1, stop) for start, stop in itertools.pairwise(group)]
+    class_gone = items[group[0]].kind is Kind.OPEN and group[0] in gone
+    if class_gone or _emptied(items, [index for branch in branches for index in branch], gone):
+        gone.update(range(group[0], group[-1] + 1))
+    elif directive_name(items[group[-2]].code) == "else" and _emptied(items, branches[-1], gone):
+        gone.update(range(group[-2], group[-1]))
+
+
+def _emptied(items: Sequence[Item], inside: Sequence[int], gone: Collection[int]) -> bool:
+    left = [index for index in inside if index not in gone]
+    return len(left) < len(inside) and all(items[index].kind in (*_SILENT, Kind.USING) for index in left)
+
+
+def _orphaned(items: Sequence[Item], index: int, gone: Collection[int]) -> bool:
+    """The comment speaks of items that are gone: the one or the lines directly below, or the section it heads."""
+    below = index + 1
+    if below == len(items) or items[below].kind in _CLOSING:
+        return False
+    if items[below].kind is Kind.BLANK:
+        return _all_gone(items, _section(items, index), gone)
+    return _all_gone(items, _lines_below(items, below), gone)
+
+
+def _lines_below(items: Sequence[Item], first: int) -> range:
+    """The item below a comment, with the macro calls that follow it line by line when it is one itself."""
+    stop = first + 1
+    if items[first].kind is Kind.CALL:
+        while stop < len(items) and items[stop].kind is Kind.CALL:
+            stop += 1
+    return range(first, stop)
+
+
+def _section(items: Sequence[Item], comment: int) -> range:
+    """Everything up to the next comment that stands alone, or to the end of the scope."""
+    stop = comment + 1
+    while stop < len(items) and len(items[stop].parents) >= len(items[comment].parents):
+        alone = stop + 1 < len(items) and items[stop + 1].kind is Kind.BLANK
+        if items[stop].kind is Kind.COMMENT and items[stop].parents == items[comment].parents and alone:
+            break
+        stop += 1
+    return range(comment + 1, stop)
+
+
+def _all_gone(items: Sequence[Item], indexes: range, gone: Collection[int]) -> bool:
+    speaks = [index for index in indexes if items[index].kind not in (*_SILENT, Kind.USING)]
+    return bool(speaks) and all(index in gone for index in speaks)

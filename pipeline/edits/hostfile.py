@@ -1,0 +1,202 @@
+"""What each item of a host file defines, registers and uses, with the file's own macros evaluated."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.edits.items import Item, Kind
+from pipeline.edits.lexer import identifiers, tokens
+from pipeline.edits.objcpp import split
+from pipeline.edits.preprocessor import Macro, arguments, expand, macro_of
+
+_INCLUDE = re.compile(r'#[ \t]*(?:include|import)[ \t]*[<"]([^>"]+)[>"]')
+_REGISTRATION = re.compile(r"REGISTER_(?:MPS_)?DISPATCH")
+_LOCAL_KEYS = ("struct", "class", "enum", "using")
+_FUNCTION = re.compile(r"&?\s*([\w:]+)")
+_DEFINING = (Kind.FUNCTION, Kind.TYPE, Kind.ALIAS, Kind.VARIABLE, Kind.DEFINE)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """`REGISTER_DISPATCH(stub, function)`."""
+
+    stub: str
+    function: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A name that is called or taken from `at::`; `scope` as written before it, `at::mps` of `at::mps::sign_outf`."""
+
+    scope: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item of a host file and what it means once its macros are evaluated.
+
+    `parts` is the item itself, or the items a macro call expands to. `uses` are the names it mentions, `selectors` all
+    identifiers including those behind a dot or in a message.
+    """
+
+    item: Item
+    parts: tuple[Item, ...]
+    uses: frozenset[str]
+    selectors: frozenset[str]
+    calls: frozenset[Call]
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """Names of the functions, types, aliases, variables and macros it defines."""
+        return tuple(name for part in self.parts if part.kind in _DEFINING for name in part.names)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the functions with a body here, those under TORCH_IMPL_FUNC included."""
+        return tuple(name for part in self.parts if part.kind is Kind.FUNCTION for name in part.names)
+
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        found = (registration_of(part) for part in self.parts)
+        return tuple(registration for registration in found if registration is not None)
+
+
+class HostFile:
+    """A file split once; its entries are evaluated on demand. `inherited` are the macros of headers it includes."""
+
+    def __init__(self, path: str, text: str, inherited: tuple[Macro, ...] = ()) -> None:
+        self.path = path
+        self.text = text
+        self.items = split(text, path)
+        own = (macro_of(item.code) for item in self.items if item.kind is Kind.DEFINE)
+        self.own_macros = tuple(macro for macro in own if macro is not None)
+        self.macros: Mapping[str, Macro] = {macro.name: macro for macro in (*inherited, *self.own_macros)}
+
+    @property
+    def is_header(self) -> bool:
+        return self.path.endswith((".h", ".hpp"))
+
+    @cached_property
+    def includes(self) -> tuple[str, ...]:
+        return tuple(included(item) for item in self.items if item.kind is Kind.INCLUDE)
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """One entry per item, in the same order."""
+        return tuple(self._entry(item) for item in self.items)
+
+    def _entry(self, item: Item) -> Entry:
+        if item.kind is Kind.INCLUDE:
+            return Entry(item, (item,), frozenset(), frozenset(), frozenset())
+        if item.kind is Kind.DEFINE or self.macros.keys().isdisjoint(item.identifiers):
+            return Entry(item, (item,), *_mentions(item.code))
+        code = expand(item.code, self.macros)
+        parts = split(code, self.path) if item.kind is Kind.CALL and item.macro in self.macros else (item,)
+        uses, selectors, calls = _mentions(code)
+        return Entry(item, parts, uses | item.identifiers, selectors | item.identifiers, calls)
+
+
+_host_file = functools.lru_cache(maxsize=1024)(HostFile)
+
+
+class HostFiles:
+    """Host files by path, sources and headers. A text is split and evaluated once, however often it comes back."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.texts = dict(files)
+        self._headers = {path.removeprefix("aten/src/"): path for path in files if path.endswith(".h")}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(sorted(self.texts))
+
+    def __getitem__(self, path: str) -> HostFile:
+        """Raises Refusal where the file cannot be split."""
+        macros: dict[str, Macro] = {}
+        for header in self._reached(path):
+            macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
+        return _host_file(path, self.texts[path], tuple(macros.values()))
+
+    def names_in(self, path: str, namespace: str) -> frozenset[str]:
+        """What the headers that `path` includes and the file itself declare in `namespace`, `mps` or `at::mps`."""
+        wanted = namespace.split("::")
+        return frozenset(
+            name
+            for source in (path, *self._reached(path))
+            for item in self[source].items
+            if list(item.scope[-len(wanted) :]) == wanted and item.kind not in (Kind.OPEN, Kind.CLOSE)
+            for name in item.names
+        )
+
+    def _reached(self, path: str) -> tuple[str, ...]:
+        """The headers among these files that `path` includes, directly or through others."""
+        seen: dict[str, None] = {}
+        waiting = [path]
+        while waiting:
+            current = waiting.pop()
+            for include in _host_file(current, self.texts[current]).includes:
+                header = self._headers.get(include)
+                if header is not None and header not in seen and header != path:
+                    seen[header] = None
+                    waiting.append(header)
+        return tuple(seen)
+
+
+def included(item: Item) -> str:
+    """The path that an #include names, empty for other items."""
+    found = _INCLUDE.match(item.code) if item.kind is Kind.INCLUDE else None
+    return found[1] if found else ""
+
+
+def registration_of(item: Item) -> Registration | None:
+    """The stub and function of a dispatch registration, None for any other item."""
+    if item.kind is not Kind.CALL or not _REGISTRATION.fullmatch(item.macro):
+        return None
+    given = arguments(item.code)
+    function = _FUNCTION.match(given[1]) if len(given) == 2 else None
+    return Registration(given[0], function[1]) if function else None
+
+
+@functools.lru_cache(maxsize=50_000)
+def _mentions(code: str) -> tuple[frozenset[str], frozenset[str], frozenset[Call]]:
+    """Names used, all identifiers, and names called, of a piece of code.
+
+    A name behind a dot or an arrow is a member and no use; nor is the name of a type that the code itself declares.
+    """
+    found = [token for token in tokens(code) if token.kind != "comment"]
+    texts = [token.text for token in found]
+    uses: set[str] = set()
+    local: set[str] = set()
+    selectors: set[str] = set()
+    calls: set[Call] = set()
+    for at, token in enumerate(found):
+        if token.kind == "directive":
+            uses |= identifiers(token.text)
+        if token.kind != "word":
+            continue
+        name = token.text
+        before = texts[at - 1] if at else ""
+        after = texts[at + 1] if at + 1 < len(texts) else ""
+        selectors.add(name)
+        if before in _LOCAL_KEYS and after in ("{", ":", "="):
+            local.add(name)
+        elif before not in (".", "->"):
+            uses.add(name)
+            scope = _scope(texts, at)
+            if scope or after == "(":
+                calls.add(Call(scope, name))
+    return frozenset(uses - local), frozenset(selectors | uses), frozenset(calls)
+
+
+def _scope(texts: list[str], at: int) -> str:
+    """`at::mps` before the name at index `at`."""
+    scope: list[str] = []
+    while at >= 2 and texts[at - 1] == "::" and texts[at - 2][:1].isidentifier():
+        scope.insert(0, texts[at - 2])
+        at -= 2
+    return "::".join(scope)

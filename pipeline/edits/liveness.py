@@ -1,0 +1,152 @@
+"""What of the host files is dead once some items go: helpers, types, macros, declarations and category methods."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from pipeline.edits.hostfile import Entry, HostFile, HostFiles
+from pipeline.edits.items import Kind
+
+_CATEGORY = re.compile(r"@(interface|implementation)\s+\w+\s*\(\s*(\w+)\s*\)")
+_CLASS = re.compile(r"@(?:interface|implementation)\s+\w+\b(?!\s*\()")
+_RUNTIME = "aten/src/ATen/mps/"  # allocator, streams and hooks: used from everywhere, never part of an operator
+_LAYOUT = (Kind.BLANK, Kind.COMMENT)
+_PLAIN = (Kind.TYPE, Kind.ALIAS, Kind.VARIABLE, Kind.DEFINE)
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """The item `index` of the file at `path`."""
+
+    path: str
+    index: int
+
+
+class Liveness:
+    """Which items of `host` some other code needs. `kept` are functions that code outside of these files calls.
+
+    An item that only declares something is live when a live item mentions one of its names: in its own file, or in any
+    file when the name has external linkage. All other items are live by themselves. What nothing mentions to begin with
+    also counts as needed: why it is there is not known.
+    """
+
+    def __init__(self, host: HostFiles, kept: Collection[str] = ()) -> None:
+        self.host = host
+        self._kept = frozenset(kept)
+        self._entries: dict[Place, Entry] = {}
+        self._candidates: set[Place] = set()
+        self._children: dict[Place, list[Place]] = defaultdict(list)
+        self._local: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._external: dict[str, list[Place]] = defaultdict(list)
+        self._methods: dict[str, list[Place]] = defaultdict(list)
+        files = [host[path] for path in host.paths]
+        self._defined = {name for file in files for entry in file.entries for name in entry.functions}
+        self._categories = _implemented_categories(files)
+        for file in files:
+            for index in range(len(file.items)):
+                self._enter(file, index)
+
+    def died(self, removed: Collection[Place], still_used: Collection[str] = ()) -> frozenset[Place]:
+        """The items that only `removed` needed, in turn included, `removed` itself not.
+
+        `still_used` are names that code about to be added mentions.
+        """
+        before = self._reached(self._roots() | set(removed), ())
+        unexplained = self._candidates - before
+        after = self._reached((self._roots() | unexplained) - set(removed), removed, still_used)
+        return frozenset((before & self._candidates) - after - set(removed))
+
+    def users(self, names: Collection[str], gone: Collection[Place]) -> tuple[Place, ...]:
+        """Items outside of `gone` that mention one of `names`, by path and place."""
+        wanted = frozenset(names)
+        return tuple(
+            place
+            for place, entry in sorted(self._entries.items())
+            if place not in gone and not wanted.isdisjoint(entry.uses) and wanted.isdisjoint(entry.item.names)
+        )
+
+    def _enter(self, file: HostFile, index: int) -> None:
+        place, entry = Place(file.path, index), file.entries[index]
+        self._entries[place] = entry
+        for parent in reversed(entry.item.parents):
+            if _CLASS.match(file.items[parent].code) and Place(file.path, parent) in self._candidates:
+                self._children[Place(file.path, parent)].append(place)
+                self._candidates.add(place)
+                return
+        names = self._declared(file, entry)
+        if not names:
+            return
+        self._candidates.add(place)
+        for name in names:
+            if entry.item.kind is Kind.METHOD:
+                self._methods[name].append(place)
+            elif file.is_header or not all(part.internal for part in entry.parts if part.kind not in _LAYOUT):
+                self._external[name].append(place)
+            else:
+                self._local[file.path, name].append(place)
+
+    def _declared(self, file: HostFile, entry: Entry) -> tuple[str, ...]:
+        """The names by which an item is needed, none for an item that is live by itself."""
+        item = entry.item
+        if item.kind is Kind.METHOD:
+            category = next((_CATEGORY.match(file.items[parent].code) for parent in reversed(item.parents)), None)
+            return item.names if category and category[2] in self._categories else ()
+        if item.kind is Kind.DECLARATION:
+            defined_here = not file.is_header or not self._defined.isdisjoint(item.names)
+            return item.names if defined_here and not file.path.startswith(_RUNTIME) else ()
+        if file.is_header or file.path.startswith(_RUNTIME):
+            return ()
+        if item.kind is Kind.OPEN:
+            return item.names if _CLASS.match(item.code) else ()
+        if all(self._only_declares(part.kind, part.macro, part.names) for part in entry.parts):
+            return tuple(name for part in entry.parts for name in part.names)
+        return ()
+
+    def _only_declares(self, kind: Kind, macro: str, names: tuple[str, ...]) -> bool:
+        if kind is Kind.FUNCTION:
+            return not macro and names not in ((), ("operator",)) and self._kept.isdisjoint(names)
+        return kind in _PLAIN or kind in _LAYOUT or kind is Kind.DECLARATION
+
+    def _roots(self) -> set[Place]:
+        return self._entries.keys() - self._candidates
+
+    def _reached(self, roots: Iterable[Place], gone: Collection[Place], still_used: Collection[str] = ()) -> set[Place]:
+        """Everything that `roots` and the names `still_used` need, `roots` included."""
+        reached = set(roots)
+        waiting = list(reached)
+        for name in still_used:
+            self._wake([*self._external[name], *self._anywhere(name)], reached, waiting, gone)
+        while waiting:
+            place = waiting.pop()
+            entry = self._entries[place]
+            self._wake(self._children.get(place, ()), reached, waiting, gone)
+            for name in entry.uses:
+                self._wake(self._local.get((place.path, name), ()), reached, waiting, gone)
+                self._wake(self._external.get(name, ()), reached, waiting, gone)
+            for name in entry.selectors & self._methods.keys():
+                self._wake(self._methods[name], reached, waiting, gone)
+        return reached
+
+    def _anywhere(self, name: str) -> list[Place]:
+        return [place for (_, local), places in self._local.items() if local == name for place in places]
+
+    @staticmethod
+    def _wake(places: Iterable[Place], reached: set[Place], waiting: list[Place], gone: Collection[Place]) -> None:
+        for place in places:
+            if place not in reached and place not in gone:
+                reached.add(place)
+                waiting.append(place)
+
+
+def _implemented_categories(files: Iterable[HostFile]) -> frozenset[str]:
+    """Names of class categories that these files both declare and implement: the project's own, not Apple's."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        for item in file.items:
+            category = _CATEGORY.match(item.code) if item.kind is Kind.OPEN else None
+            if category:
+                found[category[2]].add(category[1])
+    return frozenset(name for name, forms in found.items() if len(forms) == 2)
