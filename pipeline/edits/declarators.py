@@ -131,7 +131,7 @@ class Head:
         return next((at for at in range(len(self)) if self.text(at) == text), len(self))
 
     def function(self) -> tuple[str, tuple[str, ...]]:
-        """Macro and names of a function: of `MACRO(name)(parameters)` MACRO and name, of others no macro."""
+        """Macro and names of a function: MACRO and name of `MACRO(name)(parameters)` and of `MACRO(name, ...)`."""
         parameters = self.parameters()
         if parameters is None:
             return "", ()
@@ -142,7 +142,7 @@ class Head:
             return "", ("operator",)
         if first == 0 or self.kind(first - 1) != "word":
             return "", ()
-        if first == parameters:
+        if first == parameters and first > 1:
             return "", (self.text(first - 1),)
         inside = range(self.kept[first] + 1, self.tokens.match[self.kept[first]])
         words = [self.tokens.texts[index] for index in inside if self.tokens.kinds[index] == "word"]

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 | (?P<number>\.?\d(?:'?\w|[eEpP][+-]|\.)*)
 | (?P<at>@[^\W\d]\w*)
 | (?P<directive>\#(?:[^\n\\/"]|\\\r?\n|\\.|"(?:[^"\\\n]|\\\r?\n|\\.)*"|"
-    |/\*.*?\*/|//(?:[^\\\n]|\\\r?\n|\\.)*|/(?!\*)|\\$)*)
+    |/\*.*?\*/|/(?![*/])|\\$)*)
 | (?P<bad>/\*|"|'|\#|R")
 | (?P<op>::|->|==|<=|>=|!=|\S)
 )""",
@@ -64,7 +64,7 @@ class Tokens:
             if kind is None:
                 raise self.refusal("cannot be read as Objective-C++", found.start())
             self.kinds.append(kind)
-            self.texts.append(found[kind])
+            self.texts.append(found[kind].rstrip(" \t") if kind == "directive" else found[kind])
             self.starts.append(found.start(kind))
         self.match = self._matched()
 
