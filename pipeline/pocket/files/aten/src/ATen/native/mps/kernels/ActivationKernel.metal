@@ -5,6 +5,14 @@
 using namespace metal;
 using namespace c10::metal;
 
+// NaN passes through.
+struct relu_functor {
+  template <typename T>
+  inline T operator()(const T self) {
+    return self < T(0) ? T(0) : self;
+  }
+};
+
 struct silu_functor {
   template <typename T>
   inline T operator()(const T self) {
@@ -69,6 +77,12 @@ struct elu_functor {
   REGISTER_UNARY_OP(NAME, half, half);   \
   REGISTER_UNARY_OP(NAME, bfloat, bfloat)
 
+REGISTER_FLOAT_UNARY_OP(relu);
+REGISTER_UNARY_OP(relu, long, long);
+REGISTER_UNARY_OP(relu, int, int);
+REGISTER_UNARY_OP(relu, short, short);
+REGISTER_UNARY_OP(relu, char, char);
+REGISTER_UNARY_OP(relu, uchar, uchar);
 REGISTER_FLOAT_UNARY_OP(silu);
 REGISTER_FLOAT_UNARY_OP(hardswish);
 

@@ -6,6 +6,14 @@
 #include <ATen/native/mps/kernels/Activation.h>
 #include <fmt/format.h>
 
+#ifndef AT_PER_OPERATOR_HEADERS
+#include <ATen/Functions.h>
+#include <ATen/NativeFunctions.h>
+#else
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/relu_native.h>
+#endif
+
 namespace at::native {
 
 #ifndef PYTORCH_JIT_COMPILE_SHADERS
@@ -13,6 +21,20 @@ static auto& lib = mps::MetalShaderLibrary::getBundledLibrary();
 #else
 #include <ATen/native/mps/ActivationKernel_metallib.h>
 #endif
+
+// relu has no stub, so its rows keep functions of their own.
+Tensor relu_mps(const Tensor& self) {
+  auto output = at::empty_like(self);
+  auto iter = TensorIterator::unary_op(output, self);
+  lib.exec_unary_kernel(iter, "relu");
+  return output;
+}
+
+Tensor& relu_mps_(Tensor& self) {
+  auto iter = TensorIterator::unary_op(self, self);
+  lib.exec_unary_kernel(iter, "relu");
+  return self;
+}
 
 static void silu_kernel(TensorIteratorBase& iter) {
   lib.exec_unary_kernel(iter, "silu");
