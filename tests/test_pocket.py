@@ -57,9 +57,9 @@ def test_wheel_files_keep_their_bytes(built: Repository) -> None:
 
 def test_host_files_and_kernels_are_there(built: Repository) -> None:
     held = set(built.files("main"))
-    for stem in ("UnaryKernel", "BinaryKernel", "ActivationKernel"):
+    for stem in ("UnaryKernel", "BinaryKernel", "ActivationKernel", "PointwiseOps", "TensorCompare"):
         assert {f"{OPERATIONS}/{stem}.mm", f"{KERNELS}/{stem}.metal"} <= held
-    for stem in ("UnaryOps", "BinaryOps", "Activation"):
+    for stem in ("UnaryOps", "BinaryOps", "Activation", "LossOps"):
         assert f"{OPERATIONS}/{stem}.mm" in held
     assert not [path for path in held if path.endswith((".pyc", "~")) or "__pycache__" in path]
 
