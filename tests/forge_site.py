@@ -5,20 +5,28 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from pipeline.forge.approval import Approval, Approver, approve
 from pipeline.forge.github import GitHubForge
+from pipeline.forge.marker import Marker, fenced
+from pipeline.forge.place import APPROVERS, Place, open_place
+from pipeline.forge.proposal import Text
+from pipeline.forge.propose import Proposed, Request, propose
 from pipeline.forge.remote import Remote
 from pipeline.forge.session import Credentials, connect
 from pipeline.git import ZERO, Identity, NewCommit, RefChange, Repository
+from pipeline.manifest import Manifest, Operator, Status
 from tests.github_stand_in.people import commit
 from tests.github_stand_in.server import StandIn, serve
 from tests.github_stand_in.world import Actor, Repo, World
 
 TOKEN = "ghp_" + "S3cretTokenOfTheBot" + "x" * 17
 ROBOT = Identity("mps-to-metal", "bot@example.org")
+ADA = Identity("ada", "ada@example.org")
 UPSTREAM, FORK, BOT = "pytorch/pytorch", "robot/pytorch", "robot/mps-to-metal"
 ROWS = "aten/src/ATen/native/native_functions.yaml"
 HOST = "aten/src/ATen/native/mps/operations/UnaryOps.mm"
@@ -64,12 +72,37 @@ class TestClock:
         self.world.advance(seconds=seconds)
 
 
+def make_manifest(names: tuple[str, ...] = OPERATORS, **changed: Any) -> Manifest:
+    operators = tuple(
+        Operator(name=name, rows=(f"{name}.out",), stub=f"{name}_stub", kernel=f"kernels/{name}.metal", line=1)
+        for name in names
+    )
+    manifest = Manifest("ops_manifest.yaml", UPSTREAM, "main", ROBOT, operators, FORK)
+    return replace(manifest, **changed)
+
+
+def with_status(manifest: Manifest, name: str, status: Status) -> Manifest:
+    return replace(
+        manifest,
+        operators=tuple(
+            replace(operator, status=status) if operator.name == name else operator for operator in manifest.operators
+        ),
+    )
+
+
+def text_of(operator: str, commit: str, approval: Approval, marker: Marker) -> Text:
+    """What `pipeline.report` renders, in short."""
+    ours = f"Evidence for {commit}, approved by {approval.by}.\n\n{marker}"
+    return Text(f"[MPS] Migrate {operator} to Metal", f"Prose.\n\n{fenced(ours)}\n", ours)
+
+
 @dataclass
 class Site:
     stand_in: StandIn
     local: Repository
     folder: Path
     clock: TestClock
+    key: Path
 
     @property
     def world(self) -> World:
@@ -92,6 +125,23 @@ class Site:
 
     def remote(self, full_name: str = FORK) -> Remote:
         return Remote(self.local, full_name, self.credentials.clone_url(full_name), self.credentials)
+
+    def place(self, manifest: Manifest | None = None) -> Place:
+        environment = {
+            "GITHUB_TOKEN": TOKEN,
+            "GITHUB_API_URL": self.stand_in.base,
+            "GITHUB_SERVER_URL": self.stand_in.base,
+        }
+        opened = open_place(self.folder / "bot", manifest or make_manifest(), self.local, environment, self.clock)
+        return replace(opened, forge=self.forge())
+
+    def approve(self, name: str, key: Path | None = None) -> str:
+        """Ada approves the local branch's commit with her key."""
+        commit = self.local.resolve(f"migrate/{name}")
+        return approve(self.local, name, commit, Approver(ADA, key or self.key), self.world.now)
+
+    def propose(self, *names: str, manifest: Manifest | None = None, **asked: Any) -> list[Proposed]:
+        return propose(self.place(manifest), text_of, Request(names, **asked))
 
     def branch(self, name: str, note: str = "") -> str:
         """Plan `name` on upstream's present main and commit it as the pipeline does. Returns the commit."""
@@ -132,6 +182,13 @@ class Site:
         assert found == "", f"the token stands in {found}"
 
 
+def make_key(folder: Path, name: str = "ada") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    key = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(key)], check=True)
+    return key
+
+
 @contextmanager
 def open_site(folder: Path) -> Iterator[Site]:
     """A running site: upstream with one commit, its fork, the bot's own repository, a local mirror of upstream."""
@@ -143,7 +200,11 @@ def open_site(folder: Path) -> Iterator[Site]:
         world.fork(UPSTREAM, "robot")
         local = folder / "local.git"
         Repository(folder).run("clone", "-q", "--bare", str(upstream.git.path), str(local))
-        site = Site(stand_in, Repository(local), folder, TestClock(world))
+        (folder / "bot").mkdir()
+        key = make_key(folder / "keys")
+        public = key.with_suffix(".pub").read_text().split()
+        (folder / "bot" / APPROVERS).write_text(f"{ADA.name} {public[0]} {public[1]}\n")
+        site = Site(stand_in, Repository(local), folder, TestClock(world), key)
         yield site
         site.local.close()
         site.assert_sound()

@@ -217,6 +217,7 @@ class GitHubForge:
             author=found.user.login,
             created=found.created_at,
             labels=tuple(label.name for label in found.labels),
+            reviewers=tuple(person.login for person in found.requested_reviewers),
             closed_by=closed_by,
             mergeable=found.mergeable,
         )

@@ -14,7 +14,8 @@ from pipeline.forge.marker import Marker, find_marker
 class PullRequest:
     """`branch` and `commit` are its head; `mergeable` is None while the forge has not worked it out.
 
-    `closed_by` is the login of who closed it, empty while open or where the forge does not say.
+    `reviewers` are those asked and not heard yet. `closed_by` is the login of who closed it, empty while open or where
+    the forge does not say.
     """
 
     number: int
@@ -28,6 +29,7 @@ class PullRequest:
     author: str
     created: datetime
     labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
     closed_by: str = ""
     mergeable: bool | None = None
 
@@ -85,6 +87,9 @@ class Forge(Protocol):
 
     def own_pull_requests(self, branches: Sequence[str]) -> list[PullRequest]:
         """All pull requests of ours, open and closed, oldest first. `branches`: where to look besides the marker."""
+
+    def pull_requests_of(self, branch: str) -> list[PullRequest]:
+        """Those from one branch, open and closed, oldest first."""
 
     def open_pull_request(self, new: NewPullRequest) -> PullRequest:
         """Open a draft, or return the one that is open for that branch already."""

@@ -23,7 +23,8 @@ LONGEST_WAIT = 15 * 60.0
 _SECONDARY_WAIT = 60.0  # the same page: at least a minute when no Retry-After is given
 _RETRIES = 6
 
-logging.getLogger("github").setLevel(logging.WARNING)  # PyGithub prints every retry to stderr otherwise
+for _chatty in ("github", "urllib3.connectionpool"):
+    logging.getLogger(_chatty).setLevel(logging.ERROR)  # both print every retry to stderr otherwise
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,11 @@ class Bodies:
         }
         if isinstance(issue, Pull):
             pull_url = self.api(repo, f"pulls/{issue.number}")
-            known["pull_request"] = filled(models.IssuePropPullRequest, url=pull_url)
+            known["pull_request"] = filled(
+                models.IssuePropPullRequest,
+                url=pull_url,
+                html_url=f"{self.base}/{repo.full_name}/pull/{issue.number}",
+            )
         return filled(models.Issue, **known)
 
     def label(self, name: str) -> dict[str, Any]:

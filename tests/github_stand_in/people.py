@@ -18,9 +18,10 @@ def commit(
     message: str,
     *,
     who: str = "Ada <ada@example.org>",
+    base: str = "",
 ) -> str:
-    """A person's commit on top of a branch (or the first commit of a new one), pushed. Returns its name."""
-    parent = repo.branch(branch)
+    """A person's commit on top of a branch (a new one starts at `base`, or at nothing), pushed. Returns its name."""
+    parent = repo.branch(branch) or repo.branch(base)
     ref = f"refs/heads/{branch}"
     when = f"{int(world.now.timestamp())} +0000"
     text = message.encode()

@@ -1,0 +1,81 @@
+"""All that is known of every operator, put together from git, the forge, the radar and the runners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.forge.approval import approval_of
+from pipeline.forge.claims import Claim, footprint
+from pipeline.forge.overview import Overview, look
+from pipeline.forge.place import Place
+from pipeline.forge.radar import Radar, Surroundings
+from pipeline.forge.track import Seen
+from pipeline.manifest import Operator, Status
+from pipeline.native_functions import NativeFunctions
+from pipeline.runner.build import Build
+from pipeline.source import NATIVE_FUNCTIONS
+
+_CACHE = ".cache/radar.json"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """`seen` holds every operator of the manifest and every one that has a branch or a pull request besides."""
+
+    overview: Overview
+    seen: Mapping[str, Seen]
+
+
+def observe(place: Place, builds: Mapping[str, Build] = {}, ignored: Sequence[int] = ()) -> Observed:
+    """Read everything once. `builds`: the newest build of each commit; `ignored`: pull requests that claim nothing."""
+    overview = look(place)
+    surroundings = look_around(place, overview)
+    functions = native_functions(place, overview.main)
+    known = {operator.name: operator for operator in place.manifest.operators}
+    names = dict.fromkeys((*known, *overview.heads, *overview.pulls))
+    seen = {}
+    for name in names:
+        operator = known.get(name) or Operator(name)
+        claim = surroundings.claim_on(footprint(operator, functions), ignored)
+        seen[name] = _seen(place, overview, operator, claim, builds)
+    return Observed(overview, seen)
+
+
+def look_around(place: Place, overview: Overview) -> Surroundings:
+    """Other people's work since the oldest commit that a branch of ours was planned on."""
+    radar = Radar(
+        place.forge,
+        place.repository,
+        place.manifest.upstream,
+        place.root / _CACHE,
+        place.manifest.tracking_issues if place.public else (),
+    )
+    bases = [head.base for head in overview.heads.values() if not head.foreign and not head.unrelated]
+    since = overview.main
+    if bases:
+        since = place.repository.run("merge-base", "--octopus", *dict.fromkeys(bases), overview.main).decode().strip()
+    return radar.look(since, overview.main, frozenset(pull.number for pull in overview.all_pulls))
+
+
+def native_functions(place: Place, commit: str) -> NativeFunctions:
+    text = place.repository.read(commit, NATIVE_FUNCTIONS) or b""
+    return NativeFunctions(text.decode())
+
+
+def _seen(place: Place, overview: Overview, operator: Operator, claim: Claim, builds: Mapping[str, Build]) -> Seen:
+    head = overview.heads.get(operator.name)
+    pulls = overview.pulls.get(operator.name, ())
+    numbers = {pull.number for pull in pulls}
+    approval = approval_of(place.repository, operator.name, head.commit, place.signers) if head else None
+    return Seen(
+        operator=operator.name,
+        recorded=operator.status if operator.line else Status(),
+        written=bool(operator.kernel or operator.host),
+        head=head,
+        pulls=pulls,
+        landings=tuple(landing for landing in overview.landings if landing.number in numbers),
+        approval=approval if approval and (approval.signed or not place.needs_signature) else None,
+        build=builds.get(head.commit) if head else None,
+        claim=claim,
+    )

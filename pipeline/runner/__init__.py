@@ -1,0 +1,1 @@
+"""Builds on macOS: ask for them, wait, and read what they say."""
