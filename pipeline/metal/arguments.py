@@ -1,0 +1,105 @@
+"""Arguments of a launch, read as torch.mps reads them (torch/csrc/mps/Module.cpp of 2.13)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+CASTS = {
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "int32": torch.int32,
+    "int16": torch.int16,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+}
+
+
+@dataclass
+class Bound:
+    """What is bound to one index of the argument table: an address, and the bytes it keeps alive.
+
+    `tensors` are the tensors that a kernel may reach through it.
+    """
+
+    address: int
+    tensors: tuple[torch.Tensor, ...] = ()
+    keep: Any = field(default=None, repr=False)
+
+
+def bind(index: int, value: object, casts: Casts) -> Bound:
+    """`value` as a kernel argument.
+
+    Raises RuntimeError for what torch.mps refuses.
+    """
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "cpu":
+            raise RuntimeError(f"argument {index} is on {value.device}; kernels run on the CPU here")
+        return Bound(value.data_ptr(), (value,))
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise RuntimeError("Empty list/tuple can not be an argument to metal kernel")
+        if isinstance(value[0], torch.Tensor):
+            addresses = (ctypes.c_uint64 * len(value))(*(tensor.data_ptr() for tensor in value))
+            return Bound(ctypes.addressof(addresses), tuple(value), addresses)
+        return _constants(casts.encode(index, value))
+    if isinstance(value, (bytes, bytearray)):
+        return _constants(bytes(value))
+    if isinstance(value, (int, float)):
+        return _constants(casts.encode(index, [value]))
+    raise RuntimeError("Unsupported argument type")
+
+
+def _constants(data: bytes) -> Bound:
+    """Bytes that are copied for the launch, as setBytes does; aligned for any type."""
+    buffer = torch.frombuffer(bytearray(data.ljust(16, b"\0")), dtype=torch.uint8).clone()
+    return Bound(buffer.data_ptr(), (), buffer)
+
+
+class Casts:
+    """`arg_casts` of a launch: one instruction for all scalars, or one by index."""
+
+    def __init__(self, arg_casts: object) -> None:
+        self.default: str | None = None
+        self.by_index: Mapping[int, str] = {}
+        if isinstance(arg_casts, str):
+            self.default = arg_casts
+        elif isinstance(arg_casts, dict):
+            self.by_index = arg_casts
+        elif arg_casts is not None:
+            raise RuntimeError(f"Unexpected caster arg type {type(arg_casts).__name__}")
+
+    def encode(self, index: int, values: Sequence[object]) -> bytes:
+        """Numbers as bytes: int64 or float32 by the first, unless there is a cast."""
+        if isinstance(values[0], int):
+            natural = torch.int64
+        elif isinstance(values[0], float):
+            natural = torch.float32
+        else:
+            raise RuntimeError("Unexpected argument types")
+        encoded = torch.tensor(values, dtype=natural)
+        cast = self.by_index.get(index, self.default)
+        if cast is not None:
+            if cast not in CASTS:
+                raise RuntimeError(f"Unsupported cast instruction {cast}")
+            encoded = encoded.to(CASTS[cast])
+        return (
+            encoded.numpy().tobytes()
+            if encoded.dtype != torch.bfloat16
+            else encoded.view(torch.int16).numpy().tobytes()
+        )
+
+
+def sizes(value: object, what: str) -> tuple[int, ...] | None:
+    """`threads` or `group_size`: a number, or one to three of them."""
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return (value,)
+    if not isinstance(value, (list, tuple)) or not 0 < len(value) < 4:
+        raise RuntimeError(f"{what} takes one to three numbers")
+    return tuple(int(item) for item in value)

@@ -1,0 +1,230 @@
+"""From the text of a shader to a shared library: preprocess, translate, compile, and remember."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache as once
+from pathlib import Path
+from re import Pattern
+from typing import Any
+
+from pipeline.metal.cache import Cache, digest
+from pipeline.metal.diagnostics import Diagnostic, ShaderError, shader_error
+from pipeline.metal.options import Compilation
+from pipeline.metal.scan import LINE_MARKER, position_of
+from pipeline.metal.swizzle import swizzle_header
+from pipeline.metal.toolchain import Toolchain, find_toolchain
+from pipeline.metal.translate import Kernel, Parameter, TranslationError, translate
+
+PACKAGE = Path(__file__).parent
+HEADERS = PACKAGE / "headers"
+RUNTIME = PACKAGE / "runtime"
+
+
+@dataclass(frozen=True)
+class Shader:
+    """The text of a shader. `name` stands in error messages; `folder` is where quoted includes start from."""
+
+    text: str
+    name: str = "program_source"
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled shader, the runtime it needs, and the kernels in it."""
+
+    library: Path
+    runtime: Path
+    kernels: tuple[Kernel, ...]
+
+
+def build(
+    shader: Shader, include: Sequence[Path], only: Pattern[str] | None, compilation: Compilation, cache: Cache
+) -> Built:
+    """The compiled shader, out of the cache if neither it nor a file it includes has changed.
+
+    Raises ShaderError for errors in the shader and ToolchainError for any other failure.
+    """
+    toolchain = find_toolchain(compilation.compiler, cache.folder / "compiler")
+    folders = tuple(folder.resolve() for folder in include)
+    job = _Job(shader, folders, only, compilation, cache, toolchain)
+    return job.recall() or job.build()
+
+
+@dataclass(frozen=True)
+class _Job:
+    shader: Shader
+    include: tuple[Path, ...]
+    only: Pattern[str] | None
+    compilation: Compilation
+    cache: Cache
+    toolchain: Toolchain
+
+    @property
+    def key(self) -> str:
+        return digest(
+            self.shader.text,
+            self.shader.name,
+            str(self.shader.folder),
+            self.only.pattern if self.only else "",
+            repr(self.compilation),
+            self.toolchain.identity,
+            own_sources(),
+            *map(str, self.include),
+        )
+
+    def recall(self) -> Built | None:
+        """What an earlier build of the same text made, provided that its includes are still the same files."""
+        path = self.cache.find(self.key, ".json")
+        if path is None:
+            return None
+        record = json.loads(path.read_text())
+        if any(self._include_digest(name) != seen for name, seen in record["includes"].items()):
+            return None
+        library = self.cache.find(record["library"], ".so")
+        runtime = self.cache.find(record["runtime"], "")
+        if library is None or runtime is None:
+            return None
+        return Built(library, runtime / "runtime.so", tuple(map(_kernel_from_record, record["kernels"])))
+
+    def build(self) -> Built:
+        preprocessed = self._preprocess()
+        try:
+            translation = translate(preprocessed, self.only)
+        except TranslationError as error:
+            file, line = position_of(preprocessed, error.offset)
+            diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
+            raise ShaderError((diagnostic,), str(diagnostic)) from None
+        prepared = self._prepare()
+        library_key = digest(translation.text, prepared.name)
+        library = self.cache.make(library_key, ".so", lambda path: self._compile(translation.text, prepared, path))
+        record = {
+            "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
+            "library": library_key,
+            "runtime": prepared.name,
+            "kernels": [asdict(kernel) for kernel in translation.kernels],
+        }
+        self.cache.write(self.key, ".json", json.dumps(record))
+        return Built(library, prepared / "runtime.so", translation.kernels)
+
+    # -- preprocessing --
+
+    def _preprocess(self) -> str:
+        command = [*self.toolchain.clang, *self.toolchain.target, "-E", "-x", "c++", "-undef", "-w", *self._language]
+        command += ["-nostdinc", "-nostdinc++", "-D__METAL__=1", "-D__HAVE_BFLOAT__=1", "-D__APPLE__=1"]
+        command += [f"-D__METAL_VERSION__={self.compilation.metal_version}", f"-I{HEADERS / 'macros'}"]
+        command += [f"-I{folder}" for folder in self.include]
+        if self.shader.folder is not None:
+            command += ["-iquote", str(self.shader.folder)]
+        marked = f'#line 1 "{_escaped(self.shader.name)}"\n{self.shader.text}'
+        result = self.toolchain.run([*command, "-"], stdin=marked)
+        if result.returncode:
+            raise shader_error(result.stderr, self.shader.name)
+        return result.stdout
+
+    def _included(self, preprocessed: str) -> Iterator[str]:
+        names = {match.group(2) for match in LINE_MARKER.finditer(preprocessed)}
+        own = str(HEADERS)
+        for name in sorted(names):
+            if not name.startswith(("<", own)) and name != self.shader.name:
+                yield name
+
+    def _include_digest(self, name: str) -> str:
+        """The content of an included file; another, should a file of that name now be found earlier on the path."""
+        path = Path(name)
+        for folder in self.include:
+            if path.is_relative_to(folder):
+                relative = path.relative_to(folder)
+                path = next((f / relative for f in self.include if (f / relative).is_file()), path)
+                break
+        try:
+            return digest(path.read_bytes())
+        except OSError:
+            return "missing"
+
+    # -- compiling --
+
+    @property
+    def _language(self) -> list[str]:
+        return ["-std=c++17" if self.compilation.metal_version >= 400 else "-std=c++14"]
+
+    @property
+    def _flags(self) -> list[str]:
+        flags = [*self.toolchain.target, *self._language, "-O1", "-fPIC", "-Wno-everything", "-nostdinc", "-nostdinc++"]
+        flags += ["-fdeclspec", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fsigned-char"]
+        # Integers wrap, pointers alias, loops need not end, and vectors may stand at any multiple of four bytes.
+        flags += ["-fwrapv", "-fno-strict-aliasing", "-fno-finite-loops", "-fmax-type-align=4", "-fno-math-errno"]
+        # half rounds after every operation.
+        flags += ["-Xclang", "-ffloat16-excess-precision=none"]
+        flags += ["-ffp-contract=on" if self.compilation.contract else "-ffp-contract=off"]
+        if self.compilation.fast_math:
+            flags.append("-DMETAL_CPU_FAST_MATH")
+        return flags
+
+    def _prepare(self) -> Path:
+        """A folder with the Metal library, precompiled, and the runtime; the same for all shaders.
+
+        The precompiled header refers to the headers by their paths, so they are put in their place first.
+        """
+        headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
+        key = digest(own_sources(), self.toolchain.identity, *self._flags)
+        return self.cache.make(key, "", lambda folder: self._make_library(headers, folder))
+
+    def _make_library(self, headers: Path, folder: Path) -> None:
+        folder.mkdir()
+        precompile = [*self.toolchain.clang, *self._flags, "-Xclang", "-fno-pch-timestamp", "-x", "c++-header"]
+        header = headers / "headers" / "library" / "metal.h"
+        self.toolchain.must_run([*precompile, str(header), "-o", str(folder / "metal.pch")])
+        objects = []
+        for source in sorted((headers / "runtime").glob("*.cpp")):
+            compile_ = [
+                *self.toolchain.runtime_compiler,
+                "-std=c++17",
+                "-O2",
+                "-fPIC",
+                "-nostdinc++",
+                "-fno-exceptions",
+            ]
+            compile_ += ["-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden", "-fno-sanitize=all"]
+            objects.append(str(folder / source.with_suffix(".o").name))
+            self.toolchain.must_run(
+                [*compile_, "-fno-sanitize=all", "-U_FORTIFY_SOURCE", "-c", str(source), "-o", objects[-1]]
+            )
+        self.toolchain.must_run([*self.toolchain.linker, *objects, "-o", str(folder / "runtime.so")])
+
+    def _compile(self, text: str, prepared: Path, path: Path) -> None:
+        source, compiled = path.with_suffix(".cpp"), path.with_suffix(".o")
+        source.write_text(text)
+        command = [*self.toolchain.clang, *self._flags, "-include-pch", str(prepared / "metal.pch")]
+        result = self.toolchain.run([*command, "-c", str(source), "-o", str(compiled)])
+        if result.returncode:
+            raise shader_error(result.stderr, self.shader.name)
+        self.toolchain.must_run([*self.toolchain.linker, str(compiled), "-o", str(path)])
+
+
+def _lay_out_headers(folder: Path) -> None:
+    shutil.copytree(HEADERS / "library", folder / "headers" / "library")
+    shutil.copytree(RUNTIME, folder / "runtime")
+    for size in (2, 3, 4):
+        (folder / "headers" / "library" / f"swizzle{size}.h").write_text(swizzle_header(size))
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _kernel_from_record(item: dict[str, Any]) -> Kernel:
+    parameters = tuple(Parameter(**parameter) for parameter in item["parameters"])
+    return Kernel(item["name"], item["symbol"], parameters, item["max_threads"])
+
+
+@once
+def own_sources() -> str:
+    """A digest of this package: what it compiles to may change with any of its files."""
+    files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return digest(*(os.fspath(path.relative_to(PACKAGE)).encode() + path.read_bytes() for path in sorted(files)))

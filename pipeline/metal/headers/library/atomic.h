@@ -1,0 +1,82 @@
+// <metal_atomic>. One operating-system thread runs all Metal threads, so an atomic operation is a plain one; order
+// between threadgroups is whatever the launch chose. No atomic is smaller than four bytes.
+#pragma once
+#include "traits.h"
+
+namespace metal {
+
+enum memory_order {
+  memory_order_relaxed,
+  memory_order_acquire,
+  memory_order_release,
+  memory_order_acq_rel,
+  memory_order_seq_cst,
+};
+enum thread_scope { thread_scope_thread, thread_scope_simdgroup, thread_scope_threadgroup, thread_scope_device };
+
+template <class T>
+struct alignas(sizeof(T) < 4 ? 4 : sizeof(T)) atomic {
+  T value;
+};
+static_assert(sizeof(atomic<bool>) == 4, "atomic_bool is a word");
+
+using atomic_int = atomic<int>;
+using atomic_uint = atomic<uint>;
+using atomic_bool = atomic<bool>;
+using atomic_float = atomic<float>;
+using atomic_ulong = atomic<ulong>;
+
+// The operand is not deduced: atomic_fetch_add_explicit(p, 1, ...) on an atomic_uint adds 1u.
+#define METAL_CPU_FETCH(NAME, RESULT)                                                                               \
+  template <class T>                                                                                                \
+  METAL_CPU_ATOMIC T atomic_fetch_##NAME##_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type b, \
+                                                    memory_order) {                                                 \
+    const T a = object->value;                                                                                      \
+    object->value = T(RESULT);                                                                                      \
+    return a;                                                                                                       \
+  }
+#ifdef METAL_CPU_CHECKED
+#define METAL_CPU_ATOMIC inline __attribute__((no_sanitize("thread")))
+#else
+#define METAL_CPU_ATOMIC METAL_CPU_INLINE
+#endif
+METAL_CPU_FETCH(add, a + b)
+METAL_CPU_FETCH(sub, a - b)
+METAL_CPU_FETCH(max, b > a ? b : a)
+METAL_CPU_FETCH(min, b < a ? b : a)
+METAL_CPU_FETCH(or, a | b)
+METAL_CPU_FETCH(and, a & b)
+METAL_CPU_FETCH(xor, a ^ b)
+#undef METAL_CPU_FETCH
+
+template <class T>
+METAL_CPU_ATOMIC T atomic_load_explicit(const volatile atomic<T>* object, memory_order) {
+  return object->value;
+}
+template <class T>
+METAL_CPU_ATOMIC void atomic_store_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
+                                            memory_order) {
+  object->value = desired;
+}
+template <class T>
+METAL_CPU_ATOMIC T atomic_exchange_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
+                                            memory_order) {
+  const T old = object->value;
+  object->value = desired;
+  return old;
+}
+// Compares bits, as the hardware does: -0.0 is not 0.0, and a NaN equals itself.
+template <class T>
+METAL_CPU_ATOMIC bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
+                                                            typename metal_cpu::identity<T>::type desired,
+                                                            memory_order, memory_order) {
+  T old = object->value;
+  if (__builtin_memcmp(&old, expected, sizeof(T)) == 0) {
+    object->value = desired;
+    return true;
+  }
+  *expected = old;
+  return false;
+}
+
+}  // namespace metal

@@ -1,0 +1,27 @@
+// Scalar types of the Metal Shading Language (MSL specification, 2.1) and the attributes this library is written with.
+#pragma once
+
+#define METAL_CPU_INLINE inline __attribute__((always_inline))
+
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long size_t;
+typedef long ptrdiff_t;
+typedef unsigned long uintptr_t;
+typedef long intptr_t;
+
+typedef _Float16 half;
+
+static_assert(sizeof(long) == 8, "MSL's long has 64 bits");
+static_assert(char(-1) < 0, "MSL's char is signed");

@@ -1,0 +1,27 @@
+// The Metal standard library on a CPU: everything a translated shader is compiled against.
+#pragma once
+#include "array.h"
+#include "atomic.h"
+#include "base.h"
+#include "bfloat.h"
+#include "execution.h"
+#include "geometric.h"
+#include "integer.h"
+#include "limits.h"
+#include "math.h"
+#include "matrix.h"
+#include "relational.h"
+#include "simdgroup.h"
+#include "simdgroup_matrix.h"
+#include "traits.h"
+#include "vec.h"
+
+// Address spaces. To run, only the difference between constant and the others is kept: it keeps overloads apart and
+// writes to constant memory out. library/spaces.h says how all of them are checked.
+#define device
+#define constant const
+#define thread
+#define threadgroup
+#define kernel METAL_CPU_KERNEL
+#define METAL_CPU_KERNEL METAL_CPU_INLINE
+#define METAL_CPU_ENTRY __attribute__((visibility("default")))

@@ -1,0 +1,182 @@
+"""Compiled shaders as torch.mps.compile_shader gives them: kernels by their host names, called with tensors."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import threading
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+import torch
+
+from pipeline.metal import runtime
+from pipeline.metal.arguments import Bound, Casts, bind, sizes
+from pipeline.metal.build import Built, Shader, build
+from pipeline.metal.cache import Cache, default_folder
+from pipeline.metal.options import Compilation, Launch
+from pipeline.metal.report import Report
+from pipeline.metal.translate import Kernel
+
+MAX_THREADS = 1024  # per threadgroup
+SIMD_WIDTH = 32
+MAX_THREADGROUP_MEMORY = 32 * 1024  # bytes
+IN_ORDER = Launch()
+
+_one_at_a_time = threading.RLock()
+
+
+def compile_shader(
+    source: str,
+    *,
+    include: Sequence[str | PathLike[str]] = (),
+    only: str | None = None,
+    name: str = "program_source",
+    compilation: Compilation = Compilation(),  # noqa: B008
+    cache: Cache | None = None,
+) -> Library:
+    """Compile Metal Shading Language for the CPU, as torch.mps.compile_shader does for the GPU.
+
+    `include` are folders that hold `c10/metal/...`; the installed torch's headers when there are none. `only` is a
+    regular expression: kernels whose host name it is not found in are left out. Errors in the shader raise ShaderError,
+    a SyntaxError, and call the text `name`.
+    """
+    return _compile(Shader(source, name), include, only, compilation, cache)
+
+
+def compile_file(
+    path: str | PathLike[str],
+    *,
+    include: Sequence[str | PathLike[str]] = (),
+    only: str | None = None,
+    compilation: Compilation = Compilation(),  # noqa: B008
+    cache: Cache | None = None,
+) -> Library:
+    """`compile_shader` for a file: errors name it, and quoted includes are looked for beside it."""
+    file = Path(path)
+    return _compile(Shader(file.read_text(), fspath(path), file.parent.resolve()), include, only, compilation, cache)
+
+
+def _compile(
+    shader: Shader,
+    include: Sequence[str | PathLike[str]],
+    only: str | None,
+    compilation: Compilation,
+    cache: Cache | None,
+) -> Library:
+    folders = [Path(folder) for folder in include] or [Path(torch.__file__).parent / "include"]
+    pattern = re.compile(only) if only is not None else None
+    return Library(build(shader, folders, pattern, compilation, cache or Cache(default_folder())))
+
+
+class Library:
+    """A compiled shader: its kernels are attributes, `dir()` lists their host names."""
+
+    def __init__(self, built: Built) -> None:
+        self._runtime = runtime.load(built.runtime)
+        self._library = ctypes.PyDLL(str(built.library))
+        self._kernels = {kernel.name: kernel for kernel in built.kernels}
+
+    def __dir__(self) -> list[str]:
+        return list(self._kernels)
+
+    def __getattr__(self, name: str) -> BoundKernel:
+        if name.startswith("_") and name not in self.__dict__.get("_kernels", {}):
+            raise AttributeError(name)
+        if name not in self._kernels:
+            raise RuntimeError(f"Failed to create function state object for: {name}")
+        kernel = BoundKernel(self._runtime, self._library, self._kernels[name])
+        self.__dict__[name] = kernel
+        return kernel
+
+
+class BoundKernel:
+    """One kernel of a library, ready to be launched."""
+
+    def __init__(self, loaded_runtime: ctypes.PyDLL, library: ctypes.PyDLL, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._runtime = loaded_runtime
+        self._entry = ctypes.cast(getattr(library, kernel.symbol), ctypes.c_void_p).value
+        self._reset = ctypes.cast(library.mcpu_reset, ctypes.c_void_p).value
+
+    @property
+    def max_threads_per_threadgroup(self) -> int:
+        return self.kernel.max_threads
+
+    @property
+    def thread_execution_width(self) -> int:
+        return SIMD_WIDTH
+
+    def __call__(
+        self,
+        *args: object,
+        threads: int | Sequence[int] | None = None,
+        group_size: int | Sequence[int] | None = None,
+        arg_casts: str | dict[int, str] | None = None,
+        error_buf_idx: int | None = None,
+        launch: Launch = IN_ORDER,
+    ) -> Report:
+        """Run the kernel over `threads` threads in threadgroups of `group_size`, each one to three numbers.
+
+        Without `threads`, as many as the first tensor has elements. Arguments are tensors, bound with their offset;
+        ints (as int64), floats (as float32) and lists of either, changed by `arg_casts`; lists of tensors, bound as
+        their addresses; bytes, as they are. Raises what torch.mps raises, and KernelCrash.
+        """
+        grid, group = sizes(threads, "threads"), sizes(group_size, "group_size")
+        casts = Casts(arg_casts)
+        bound = [bind(index, value, casts) for index, value in enumerate(args)]
+        if grid is None:
+            grid = next(((value.numel(),) for value in args if isinstance(value, torch.Tensor)), None)
+        if grid is None:
+            raise RuntimeError("Number of threads is undefined or has wrong dimension")
+        if group is not None and len(group) != len(grid):
+            raise RuntimeError("threads and group_size must have the same number of dimensions")
+        limit = self.max_threads_per_threadgroup
+        if group is None:
+            group = (min(grid[0], limit) or 1,) if len(grid) == 1 else (limit,)
+        if math.prod(group) > limit:
+            raise ValueError(f"Threadgroup size exceeds {limit} limit")
+        self._require_arguments(len(bound))
+        if 0 in grid:
+            return Report(self.kernel.name)
+        request = self._request(bound, grid, group, launch)
+        with _one_at_a_time:
+            return runtime.run(self._runtime, self.kernel.name, request)
+
+    def _require_arguments(self, count: int) -> None:
+        needed = max((p.index + 1 for p in self.kernel.parameters if p.kind == "buffer"), default=0)
+        if count < needed:
+            raise RuntimeError(f"kernel {self.kernel.name} takes {needed} arguments, got {count}")
+
+    def _request(
+        self, bound: list[Bound], grid: tuple[int, ...], group: tuple[int, ...], launch: Launch
+    ) -> runtime.Request:
+        request = runtime.Request()
+        request.entry = self._entry
+        request.reset = self._reset
+        for index, item in enumerate(bound):
+            request.buffers[index] = item.address
+        if launch.align_arguments:
+            self._align(bound, request)
+        request.grid[:] = (*grid, 1, 1)[:3]
+        request.threadgroup[:] = (*group, 1, 1)[:3]
+        for index, size in enumerate(launch.threadgroup_memory):
+            request.threadgroup_bytes[index] = size
+        request.order = runtime.ORDERS.index(launch.order)
+        request.seed = launch.seed
+        request.flush_subnormals = launch.flush_subnormals
+        request.timeout_ms = math.ceil(launch.timeout * 1000) if launch.timeout else 0
+        return request
+
+    def _align(self, bound: list[Bound], request: runtime.Request) -> None:
+        """A tensor bound to `constant T&` starts at a multiple of four bytes of its storage (pytorch #182839)."""
+        for parameter in self.kernel.parameters:
+            if parameter.kind != "buffer" or not parameter.is_reference or parameter.space != "constant":
+                continue
+            item = bound[parameter.index]
+            if len(item.tensors) == 1 and item.keep is None:
+                tensor = item.tensors[0]
+                offset = tensor.storage_offset() * tensor.element_size()
+                request.buffers[parameter.index] = item.address - offset % 4

@@ -1,0 +1,193 @@
+// Entry point from Python. A kernel that faults or does not end is abandoned: the signal is turned into an outcome.
+#include "launch.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "division.h"
+#include "fiber.h"
+
+namespace metal_cpu {
+
+Request request;
+Outcome outcome;
+
+static u32 random_state;
+
+u32 random_below(u32 bound) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 17;
+  random_state ^= random_state << 5;
+  return u32((u64(random_state) * bound) >> 32);
+}
+
+static bool same_site(const Site& a, const Site& b) {
+  return a.operation == b.operation && a.line == b.line && a.file == b.file;
+}
+
+void record(u32 note, u32 thread, const u32* group, u32 other_thread, Site site, Site other_site) {
+  for (u32 i = 0; i < outcome.event_count; ++i) {
+    Event& event = outcome.events[i];
+    if (event.note == note && same_site(event.site, site) && same_site(event.other_site, other_site)) {
+      ++event.count;
+      return;
+    }
+  }
+  if (outcome.event_count == Outcome::max_events) return;
+  outcome.events[outcome.event_count++] = {note, thread, {group[0], group[1], group[2]}, other_thread, site, other_site, 1};
+}
+
+// ---- signals ----
+
+static sigjmp_buf escape;
+static volatile sig_atomic_t in_kernel;
+static pthread_t kernel_thread;
+
+constexpr int timeout_signal = SIGURG;  // ignored by default, so one that comes too late does no harm
+constexpr int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, timeout_signal};
+constexpr int caught_count = sizeof caught / sizeof caught[0];
+static struct sigaction previous[caught_count];
+
+static void chain(int signal, siginfo_t* info, void* context) {
+  for (int i = 0; i < caught_count; ++i) {
+    if (caught[i] != signal) continue;
+    if (previous[i].sa_flags & SA_SIGINFO) {
+      previous[i].sa_sigaction(signal, info, context);
+    } else if (previous[i].sa_handler == SIG_DFL) {
+      ::signal(signal, SIG_DFL);
+      raise(signal);
+    } else if (previous[i].sa_handler != SIG_IGN) {
+      previous[i].sa_handler(signal);
+    }
+  }
+}
+
+static void on_signal(int signal, siginfo_t* info, void* context) {
+  if (!in_kernel || !pthread_equal(pthread_self(), kernel_thread)) {
+    if (signal != timeout_signal) chain(signal, info, context);
+    return;
+  }
+  const Fiber* fiber = running_fiber();
+  if (signal == SIGFPE && finish_division(context)) {
+    record(note_division_by_zero, fiber ? fiber->thread : 0, current_geometry().group, 0, Site{}, Site{});
+    return;
+  }
+  outcome.signal = signal;
+  outcome.fault_address = signal == SIGSEGV || signal == SIGBUS ? u64(info->si_addr) : 0;
+  outcome.stack_overflow = fiber && outcome.fault_address && overflowed(*fiber, info->si_addr);
+  for (int i = 0; i < 3; ++i) outcome.stopped_group[i] = current_geometry().group[i];
+  siglongjmp(escape, 1);
+}
+
+static void install_handlers() {
+  static char alternate_stack[64 * 1024];
+  stack_t stack = {};
+  stack.ss_sp = alternate_stack;
+  stack.ss_size = sizeof alternate_stack;
+  sigaltstack(&stack, nullptr);
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (int i = 0; i < caught_count; ++i) sigaction(caught[i], &action, &previous[i]);
+}
+
+static void restore_handlers(const stack_t& stack) {
+  for (int i = 0; i < caught_count; ++i) sigaction(caught[i], &previous[i], nullptr);
+  sigaltstack(&stack, nullptr);
+}
+
+// ---- timeout ----
+
+static pthread_mutex_t watch_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t watch_changed = PTHREAD_COND_INITIALIZER;
+static u64 deadline_ms;  // 0: nothing to watch
+
+static u64 now_ms() {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return u64(now.tv_sec) * 1000 + u64(now.tv_nsec) / 1000000;
+}
+
+static void* watch(void*) {
+  pthread_mutex_lock(&watch_mutex);
+  for (;;) {
+    if (!deadline_ms) {
+      pthread_cond_wait(&watch_changed, &watch_mutex);
+      continue;
+    }
+    if (now_ms() >= deadline_ms) {
+      pthread_kill(kernel_thread, timeout_signal);
+      deadline_ms = now_ms() + 50;  // again, should it have come while no kernel code ran
+      continue;
+    }
+    const struct timespec until = {time_t(deadline_ms / 1000), long(deadline_ms % 1000) * 1000000};
+    pthread_cond_timedwait(&watch_changed, &watch_mutex, &until);
+  }
+  return nullptr;
+}
+
+static void set_deadline(u32 timeout_ms) {
+  static pthread_t watcher;
+  static pid_t owner;  // a forked child has no watcher yet
+  pthread_mutex_lock(&watch_mutex);
+  const bool was_idle = !deadline_ms;
+  deadline_ms = timeout_ms ? now_ms() + timeout_ms : 0;
+  if (timeout_ms && owner != getpid()) {
+    owner = getpid();
+    pthread_create(&watcher, nullptr, watch, nullptr);
+    pthread_detach(watcher);
+  }
+  if (timeout_ms && was_idle) pthread_cond_signal(&watch_changed);
+  pthread_mutex_unlock(&watch_mutex);
+}
+
+// ---- subnormal numbers ----
+
+#if defined(__x86_64__)
+using FloatControl = u32;
+static FloatControl float_control() {
+  u32 mxcsr;
+  asm volatile("stmxcsr %0" : "=m"(mxcsr));
+  return mxcsr;
+}
+static void set_float_control(FloatControl mxcsr) { asm volatile("ldmxcsr %0" : : "m"(mxcsr)); }
+constexpr FloatControl flush_bits = 0x8040;  // flush results to zero, take subnormal operands as zero
+#else
+using FloatControl = u64;
+static FloatControl float_control() {
+  u64 fpcr;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return fpcr;
+}
+static void set_float_control(FloatControl fpcr) { asm volatile("msr fpcr, %0" : : "r"(fpcr)); }
+constexpr FloatControl flush_bits = 1u << 24;
+#endif
+
+extern "C" __attribute__((visibility("default"))) void mcpu_launch(const Request* asked, Outcome* result) {
+  request = *asked;
+  memset(&outcome, 0, sizeof outcome);
+  random_state = request.seed * 2654435761u | 1u;
+  stack_t stack;
+  sigaltstack(nullptr, &stack);
+  install_handlers();
+  kernel_thread = pthread_self();
+  const FloatControl control = float_control();
+  if (request.timeout_ms) set_deadline(request.timeout_ms);
+  if (sigsetjmp(escape, 1) == 0) {
+    set_float_control(request.flush_subnormals ? control | flush_bits : control);
+    in_kernel = 1;
+    request.reset();
+    run_grid();
+  }
+  in_kernel = 0;
+  set_float_control(control);
+  if (request.timeout_ms) set_deadline(0);
+  restore_handlers(stack);
+  *result = outcome;
+}
+
+}  // namespace metal_cpu
