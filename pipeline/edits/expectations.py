@@ -1,0 +1,170 @@
+"""Test expectations that concern an operator on MPS: found in PyTorch's test files, and taken out again.
+
+Found with `ast`, whose columns are bytes; edited with libcst on the one OpInfo or container concerned, so that nothing
+else of a 28,000-line file is touched. Which of them should go is the caller's decision: see forecast.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from pipeline.edits.expectation_reader import COMPLEX, Expectation, FileExpectations, Kind, Place, read_file
+from pipeline.edits.opinfos import OpInfo
+from pipeline.edits.python_elements import Position, add_to_set, remove_elements
+from pipeline.edits.python_names import drop_empty_containers, drop_unused_imports
+from pipeline.errors import Refusal
+from pipeline.source import COMMON_MPS, OPINFO_DEFINITIONS, OPINFOS, SourceTree
+
+# Up to 2.8 the lists of common_mps.py stood in the test file itself.
+TEST_MPS = "test/test_mps.py"
+
+
+def expectation_files(tree: SourceTree) -> dict[str, bytes]:
+    """The files of a tree that hold expectations, by path."""
+    definitions = [path for path in tree.files(OPINFO_DEFINITIONS) if path.endswith(".py")]
+    return {path: tree.read(path) for path in (COMMON_MPS, TEST_MPS, OPINFOS, *definitions) if tree.has(path)}
+
+
+def remove(files: Mapping[str, bytes], expectations: Iterable[Expectation]) -> dict[str, bytes]:
+    """The files without those expectations. Raises Refusal where one is not in them."""
+    return {**files, **Expectations(files).remove(expectations)}
+
+
+class Expectations:
+    """All expectations of some files, each file parsed once. Raises Refusal where one is not valid Python."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = {path: read_file(path, source) for path, source in files.items()}
+        self.opinfos = tuple(opinfo for file in self._files.values() for opinfo in file.opinfos)
+        by_key: dict[str, OpInfo] = {opinfo.key: opinfo for opinfo in reversed(self.opinfos)}
+        computed = [opinfo for opinfo in self.opinfos if opinfo.variant is None]
+        self._found: dict[Expectation, tuple[Place, OpInfo | None]] = {}
+        for file in self._files.values():
+            for expectation, place in file.found:
+                key = expectation.key
+                opinfo = by_key.get(key) or next((each for each in computed if each.is_key(key)), None)
+                resolved = _resolve(expectation, opinfo) if expectation.in_list else expectation
+                self._found[resolved] = (place, opinfo)
+
+    @property
+    def entries(self) -> tuple[Expectation, ...]:
+        return tuple(self._found)
+
+    @property
+    def stale(self) -> tuple[Expectation, ...]:
+        """Entries of lists whose key is no OpInfo's: they have no effect. Needs the OpInfo files among the files."""
+        return tuple(entry for entry in self._found if entry.in_list and entry.stale)
+
+    def concerning(self, *operators: str) -> tuple[Expectation, ...]:
+        """Every expectation of these operators, their aliases, variants and `_refs.` twins, by file and line.
+
+        An operator is named as in native_functions.yaml (`logit`, `mish_backward`) or as an OpInfo.
+        """
+        wanted = {opinfo for opinfo in self.opinfos if any(opinfo.concerns(name) for name in operators)}
+        names = {opinfo.name for opinfo in wanted}
+        wanted |= {opinfo for opinfo in self.opinfos if opinfo.ref_of in names}
+        entries = [entry for entry, (_, opinfo) in self._found.items() if opinfo in wanted]
+        entries.extend(entry for entry in self.stale if entry.key in operators)
+        entries.extend(self._missing_from_allow_lists(wanted))
+        return tuple(sorted(entries, key=lambda entry: (entry.path, entry.line, entry.column)))
+
+    def remove(self, expectations: Iterable[Expectation]) -> dict[str, bytes]:
+        """The changed files. One narrowed to some of its dtypes (`dataclasses.replace`) loses only those.
+
+        Comments that speak of nothing else go with an expectation, and so do what it empties and the imports it used.
+        """
+        by_path: dict[str, list[Expectation]] = defaultdict(list)
+        for expectation in expectations:
+            by_path[expectation.path].append(expectation)
+        return {path: self._remove_from(path, gone) for path, gone in by_path.items()}
+
+    def _missing_from_allow_lists(self, opinfos: Iterable[OpInfo]) -> Iterator[Expectation]:
+        for file in self._files.values():
+            for opinfo in opinfos:
+                claimed = opinfo.dtypes if opinfo.mps_dtypes is None else opinfo.mps_dtypes
+                dtypes = tuple(dtype for dtype in COMPLEX if dtype in (claimed or ()))
+                listed = any(opinfo.key in allowed.names for allowed in file.allow_lists)
+                tested = not opinfo.name.startswith(("_refs.", "_foreach_"))
+                if file.allow_lists and dtypes and tested and not listed:
+                    allowed = file.allow_lists[0]
+                    yield Expectation(
+                        path=file.path,
+                        line=allowed.line,
+                        column=allowed.column,
+                        kind=Kind.COMPLEX,
+                        name=opinfo.name,
+                        variant=opinfo.variant or "",
+                        container=allowed.name,
+                        test_class=allowed.scope[0],
+                        test=allowed.scope[1],
+                        dtypes=dtypes,
+                    )
+
+    def _remove_from(self, path: str, gone: list[Expectation]) -> bytes:
+        file = self._files.get(path)
+        if file is None:
+            raise Refusal("the file is not among those searched for expectations", path=path)
+        doomed: dict[tuple[int, int], set[Position]] = defaultdict(set)
+        added: dict[tuple[int, int], set[str]] = defaultdict(set)
+        for expectation in gone:
+            if expectation.kind is Kind.COMPLEX:
+                allowed = next(each for each in file.allow_lists if each.name == expectation.container)
+                added[allowed.root].add(expectation.key)
+            else:
+                place, positions = self._doomed(expectation)
+                doomed[place.root] |= positions
+        source, dropped = file.source, set[str]()
+        for root in sorted({*doomed, *added}, reverse=True):
+            before = file.source[slice(*root)].decode()
+            after = self._edit(file, root, before, doomed[root], added[root])
+            dropped |= set(re.findall(r"\w+", before)) - set(re.findall(r"\w+", after))
+            source = source[: root[0]] + after.encode() + source[root[1] :]
+        edited = source.decode()
+        text = drop_empty_containers(edited, {entry.container for entry in gone if entry.in_list})
+        imports = file.imports if text != edited else file.imports & dropped
+        return drop_unused_imports(file.source.decode(), text, imports).encode()
+
+    def _edit(
+        self, file: FileExpectations, root: tuple[int, int], before: str, doomed: set[Position], added: set[str]
+    ) -> str:
+        kin = {position for _, place in file.found if place.root == root
+               for position in (place.element, *(position for _, position in place.dtypes))}  # fmt: skip
+        line = file.source.count(b"\n", 0, root[0])
+        try:
+            after = remove_elements(before, doomed, kin) if doomed else before
+            for name in sorted(added):
+                after = add_to_set(after, name)
+            ast.parse(f"({after})")
+        except Refusal as refusal:
+            raise Refusal(refusal.message, path=file.path, line=line + (refusal.line or 1), hint=refusal.hint) from None
+        except SyntaxError:
+            raise Refusal("the edit would not leave valid Python", path=file.path, line=line + 1) from None
+        return after
+
+    def _doomed(self, expectation: Expectation) -> tuple[Place, set[Position]]:
+        """Where an expectation is edited, and which elements go: itself, or some of its dtypes."""
+        same = (whole for whole in self._found if whole == replace(expectation, dtypes=whole.dtypes))
+        whole = next(same, None)
+        if whole is None:
+            raise Refusal(f"no such expectation of {expectation.key}", path=expectation.path, line=expectation.line,
+                          hint="search the file again")  # fmt: skip
+        place = self._found[whole][0]
+        if expectation.dtypes == whole.dtypes:
+            return place, {place.element}
+        left = set(whole.dtypes or ()) - set(expectation.dtypes or ())
+        positions = {position for dtype, position in place.dtypes if dtype in (expectation.dtypes or ())}
+        if not left or len(place.dtypes) != len(whole.dtypes or ()) or not positions:
+            raise Refusal(f"{expectation.key} has no plain list with {', '.join(expectation.dtypes or ())}",
+                          path=expectation.path, line=expectation.line, hint="remove it as a whole")  # fmt: skip
+        return place, positions
+
+
+def _resolve(expectation: Expectation, opinfo: OpInfo | None) -> Expectation:
+    """A list's entry under the name and variant of its OpInfo."""
+    if opinfo is None:
+        return replace(expectation, stale=True)
+    return replace(expectation, name=opinfo.name, variant=expectation.key.removeprefix(opinfo.name))
