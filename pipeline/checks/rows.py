@@ -95,11 +95,11 @@ def _legacy_names(changeset: Changeset, new: NativeFunctions) -> Iterator[Findin
     """A legacy name anywhere else in the file, such as a comment or another key."""
     if changeset.operator.dispatch is Dispatch.KEEP:
         return
-    named = {row.line for entry in new.entries.values() for row in entry.rows}
+    named = {row.kernel_span[1] for entry in new.entries.values() for row in entry.rows}
     for legacy in changeset.legacy:
         for match in re.finditer(rf"\b{re.escape(legacy)}\b", new.text):
-            line = new.text.count("\n", 0, match.start()) + 1
-            if line not in named:
+            if match.end() not in named:
+                line = new.text.count("\n", 0, match.start()) + 1
                 yield _error("legacy-name-left", f"{legacy} is still mentioned", None, line, "remove the mention")
 
 
@@ -107,7 +107,7 @@ def _unknown_kernels(
     changeset: Changeset, old: NativeFunctions, new: NativeFunctions, after: SourceTree
 ) -> Iterator[Finding]:
     """torchgen only emits a declaration, so a misspelt function is found by the linker, an hour later."""
-    known = {row.kernel for entry in old.entries.values() for row in entry.rows} - set(changeset.legacy)
+    known = {row.kernel for entry in old.entries.values() for row in entry.rows}
     for func in changeset.rows:
         entry = new.entries.get(func)
         row = entry.row("MPS") if entry else None
