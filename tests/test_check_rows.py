@@ -14,7 +14,6 @@ from pipeline.manifest import Dispatch, Operator
 from pipeline.pocket.contents import pocket_files
 from pipeline.source import NATIVE_FUNCTIONS, MemoryTree
 
-
 OPERATORS = ("logit", "frac", "frac_", "logit_", "pixel_shuffle", "log_sigmoid_forward")
 
 
