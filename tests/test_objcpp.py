@@ -270,7 +270,17 @@ def test_what_does_not_close_is_refused(text: str, line: int, message: str) -> N
 
 PIECES = ["{", "}", "(", ")", "[", "]", ";", '"', "'", "/*", "*/", "//", "\n", "\\\n", "#if X\n", "#else\n", "#endif\n"]
 PIECES += ["#define A(x) \\\n  x##y\n", "@end", "@interface A (B)\n", 'R"x(', ')x"', "@", "=", "<", "template <", "::"]
-PIECES += ["namespace a {", "struct ", "static ", "operator", "TORCH_IMPL_FUNC(f)(int a) { }\n", "\t", "\r\n", "\x00", "é"]
+PIECES += [
+    "namespace a {",
+    "struct ",
+    "static ",
+    "operator",
+    "TORCH_IMPL_FUNC(f)(int a) { }\n",
+    "\t",
+    "\r\n",
+    "\x00",
+    "é",
+]
 
 
 @st.composite

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.edits.items import Item, Kind
 from pipeline.edits.lexer import directive_name
 from pipeline.errors import Refusal
 
 _SILENT = (Kind.BLANK, Kind.COMMENT)
-_OPENING = (Kind.OPEN, Kind.IF, Kind.ELSE)
 _CLOSING = (Kind.CLOSE, Kind.ENDIF, Kind.ELSE)
 
 
@@ -27,10 +26,11 @@ def with_surroundings(items: Sequence[Item], dead: Collection[int]) -> frozenset
     return frozenset(gone)
 
 
-def without(items: Sequence[Item], gone: Collection[int], path: str) -> str:
-    """The text of the other items. Where items went, one of the blank runs around them stays.
+def without(items: Sequence[Item], gone: Collection[int], path: str, replaced: Mapping[int, str] | None = None) -> str:
+    """The text of the other items, with new text for those in `replaced`.
 
-    Raises Refusal where an item shares a line with code that stays.
+    Of the blank lines above and below what went, one run stays. Raises Refusal where an item shares a line with code
+    that stays.
     """
     out: list[str] = []
     kept = [index for index, item in enumerate(items) if index not in gone and item.kind is not Kind.BLANK]
@@ -39,7 +39,7 @@ def without(items: Sequence[Item], gone: Collection[int], path: str) -> str:
             raise Refusal("cannot be removed: other code shares its line", path=path, line=items[index].line)
     for before, after in zip([None, *kept], [*kept, None], strict=True):
         if before is not None:
-            out.append(items[before].text)
+            out.append((replaced or {}).get(before, items[before].text))
         out.append(_gap(items, before, after, gone))
     return "".join(out)
 
@@ -57,7 +57,7 @@ def _gap(items: Sequence[Item], before: int | None, after: int | None, gone: Col
         return ""
     if above and below:
         return min(above, below, key=lambda text: text.count("\n"))
-    if items[before].kind in _OPENING:
+    if items[before].kind in (Kind.IF, Kind.ELSE):
         return above
     if items[after].kind in _CLOSING:
         return below

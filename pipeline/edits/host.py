@@ -1,16 +1,20 @@
-"""The legacy side of a host file (`.mm`): where a function is defined, and its removal with all that dies with it."""
+"""The edit of host files (`.mm`): legacy functions go with all that dies with them, a fragment takes their place."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pipeline.edits.cut import groups_of, with_surroundings, without
-from pipeline.edits.hostfile import Entry, HostFile, HostFiles, included
-from pipeline.edits.includes import Headers, dead_includes
+from pipeline.edits.cut import with_surroundings, without
+from pipeline.edits.definitions import declarations, definitions, refuse_partial, registrations
+from pipeline.edits.followers import followers
+from pipeline.edits.fragment import Fragment, shape
+from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Registration, included
+from pipeline.edits.includes import Headers
 from pipeline.edits.items import Item, Kind
 from pipeline.edits.liveness import Liveness, Place
 from pipeline.edits.objcpp import split
+from pipeline.edits.stub import fitted, insert_stub, is_registered, new_host_file
 from pipeline.errors import Refusal
 
 _CONTENT = (
@@ -23,22 +27,11 @@ _CONTENT = (
     Kind.METHOD,
     Kind.OTHER,
 )
-_NATIVE = ("at", "native")
-
-
-@dataclass(frozen=True)
-class Definition:
-    """Where a native function has its body; `macro` is the macro whose call generates it, empty where written out."""
-
-    path: str
-    line: int
-    macro: str
-    place: Place
 
 
 @dataclass(frozen=True)
 class RemovedItem:
-    """`kind` as of `objcpp.Kind`, `name` what the item declared, or the path of an include."""
+    """`kind` as of `items.Kind`, `name` what the item declared, called or included."""
 
     path: str
     line: int
@@ -47,7 +40,7 @@ class RemovedItem:
 
 
 @dataclass(frozen=True)
-class Removal:
+class HostEdit:
     """The files that change, None for one without content left; what was removed; functions that were not found."""
 
     files: Mapping[str, str | None]
@@ -55,26 +48,14 @@ class Removal:
     missing: tuple[str, ...]
 
 
-def definitions(host: HostFiles, function: str) -> tuple[Definition, ...]:
-    """Where namespace at::native defines `function`, written out or by a macro line, each overload on its own."""
-    found = []
-    for path in host.paths:
-        for index, entry in enumerate(host[path].entries):
-            if function in entry.functions and _in_native(entry.item):
-                macro = entry.item.macro if entry.item.kind is Kind.CALL else ""
-                found.append(Definition(path, entry.item.line, macro, Place(path, index)))
-    return tuple(found)
+@dataclass(frozen=True)
+class _Task:
+    """What goes, what is replaced by which text, and which code comes into the file `target`."""
 
-
-def registrations(host: HostFiles, stub: str) -> tuple[Definition, ...]:
-    """Where `stub` is registered, by a line of its own or by a macro line."""
-    found = []
-    for path in host.paths:
-        for index, entry in enumerate(host[path].entries):
-            if any(registration.stub == stub for registration in entry.registrations):
-                macro = entry.item.macro if len(entry.parts) > 1 else ""
-                found.append(Definition(path, entry.item.line, macro, Place(path, index)))
-    return tuple(found)
+    removed: frozenset[Place]
+    replaced: Mapping[Place, str]
+    target: str = ""
+    coming: tuple[Entry, ...] = ()
 
 
 def remove_legacy(
@@ -83,7 +64,7 @@ def remove_legacy(
     stubs: Collection[str] = (),
     kept: Collection[str] = (),
     headers: Headers | None = None,
-) -> Removal:
+) -> HostEdit:
     """Removes legacy functions, registrations of stubs, and all that only they needed.
 
     `host` holds every file that may name something of the others. `kept` are the functions that native_functions.yaml
@@ -91,107 +72,173 @@ def remove_legacy(
     stays calls a removed function, where one macro line also defines something that stays, and where an item shares its
     line with other code.
     """
-    targets = [*(definitions(host, name) for name in functions), *(registrations(host, name) for name in stubs)]
-    removed = {definition.place for found in targets for definition in found}
-    missing = tuple(name for name, found in zip((*functions, *stubs), targets, strict=True) if not found)
-    for place in sorted(removed):
-        _refuse_partial(host[place.path].entries[place.index], place, {*functions, *stubs})
-    removed |= _declarations(host, functions)
-    liveness = Liveness(host, kept)
-    dead = removed | liveness.died(removed)
-    for user in liveness.users(set(functions) - set(missing), dead):
-        name = next(name for name in functions if name in host[user.path].entries[user.index].uses)
-        raise Refusal(f"still uses {name}", path=user.path, line=host[user.path].items[user.index].line)
-    return _cut(host, dead, headers or Headers(), missing)
+    task = _Task(_places(host, functions, stubs, {}), {})
+    return _carried_out(host, task, functions, stubs, kept, headers or Headers())
 
 
-def _in_native(item: Item) -> bool:
-    return tuple(name for name in item.scope if name) == _NATIVE
+def place_fragment(
+    host: HostFiles,
+    target: str,
+    fragment: Fragment,
+    functions: Collection[str] = (),
+    kept: Collection[str] = (),
+    headers: Headers | None = None,
+    params_headers: Mapping[str, str] | None = None,
+    library: str = "",
+) -> HostEdit:
+    """Removes `functions` and puts the fragment into the file `target`, which need not exist.
 
-
-def _refuse_partial(entry: Entry, place: Place, names: Collection[str]) -> None:
-    """A macro line goes as a whole or not at all."""
-    if entry.item.kind is not Kind.CALL:
-        return
-    also = [
-        *(name for part in entry.parts if part.kind is Kind.FUNCTION and not part.internal for name in part.names),
-        *(registration.stub for registration in entry.registrations),
+    A function that the fragment defines anew is replaced: where it stands in `target` in its place, else it goes from
+    its old file. Likewise a stub that it registers anew, whose old code goes with all that only it needed. In other
+    respects as `remove_legacy` and `insert_stub`.
+    """
+    headers = headers or Headers()
+    fragment = fitted(host[target], fragment) if target in host.texts else fragment
+    replaced = _replaced(host, target, fragment)
+    moved = [
+        name for name in fragment.native_functions if any(known.path != target for known in definitions(host, name))
     ]
-    for name in also:
-        if name not in names:
-            raise Refusal(
-                f"{entry.item.macro} here also makes {name}",
-                path=place.path,
-                line=entry.item.line,
-                hint=f"remove {name} too",
-            )
+    stubs = [known.stub for known in fragment.registrations if not _stays(host, target, fragment, known, replaced)]
+    stubs = [stub for stub in stubs if registrations(host, stub)]
+    coming = HostFile("", "".join(piece.text for piece in fragment.pieces)).entries
+    task = _Task(_places(host, [*functions, *moved], stubs, replaced), replaced, target, coming)
+    edit = _carried_out(host, task, functions, stubs, kept, headers)
+    before = edit.files.get(target, host.texts.get(target))
+    if before is None:
+        after = new_host_file(target, fragment, params_headers, library)
+    else:
+        after = insert_stub(
+            before, fragment, path=target, headers=headers, params_headers=params_headers, library=library
+        )
+    files = {path: text for path, text in {**edit.files, target: after}.items() if text != host.texts.get(path)}
+    return replace(edit, files=dict(sorted(files.items())))
 
 
-def _declarations(host: HostFiles, functions: Collection[str]) -> set[Place]:
-    return {
-        Place(path, index)
-        for path in host.paths
-        for index, item in enumerate(host[path].items)
-        if item.kind is Kind.DECLARATION and _in_native(item) and set(item.names) & set(functions)
-    }
+def _places(
+    host: HostFiles, functions: Collection[str], stubs: Collection[str], replaced: Collection[Place]
+) -> frozenset[Place]:
+    """Where the functions and registrations stand that go."""
+    found = [
+        *(known.place for name in functions for known in definitions(host, name)),
+        *(known.place for stub in stubs for known in registrations(host, stub)),
+    ]
+    going = {place for place in found if place not in replaced}
+    for place in sorted(going):
+        refuse_partial(host[place.path].entries[place.index], place.path, {*functions, *stubs})
+    return frozenset(going) | (declarations(host, functions) if not replaced else frozenset())
 
 
-def _cut(host: HostFiles, dead: Collection[Place], headers: Headers, missing: tuple[str, ...]) -> Removal:
-    gone = {
-        path: _with_followers(host, host[path], {place.index for place in dead if place.path == path}, headers)
-        for path in sorted({place.path for place in dead})
-    }
+def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, str]:
+    """The functions of `target` that the fragment defines anew, native ones and those of a registered stub."""
+    found: dict[Place, str] = {}
+    if target not in host.texts:
+        return found
+    registered = {known.function for known in fragment.registrations}
+    for piece in fragment.pieces:
+        native = {
+            known.place.index
+            for name in piece.names
+            if name in fragment.native_functions
+            for known in definitions(host, name)
+            if known.path == target
+        }
+        kernels = {
+            index
+            for index, item in enumerate(host[target].items)
+            if item.kind is Kind.FUNCTION and not registered.isdisjoint(item.names) and item.names == piece.names
+        }
+        places = sorted(native | kernels)
+        if len(places) > 1:
+            line = host[target].items[places[1]].line
+            raise Refusal(f"defines {piece.names[0]} more than once", path=target, line=line)
+        if places and shape(host[target].items[places[0]].code) != piece.shape:
+            found[Place(target, places[0])] = piece.text
+    return found
+
+
+def _stays(host: HostFiles, target: str, fragment: Fragment, wanted: Registration, replaced: Collection[Place]) -> bool:
+    """The target's registration is right as it is: for the same code, or for the function replaced in its place."""
+    if target not in host.texts:
+        return False
+    if is_registered(host[target], fragment, wanted):
+        return True
+    names = {name for place in replaced for name in host[target].items[place.index].names}
+    lines = [entry for entry in host[target].entries if wanted in entry.registrations]
+    return wanted.function in names and any(entry.parts == (entry.item,) for entry in lines)
+
+
+def _carried_out(
+    host: HostFiles,
+    task: _Task,
+    functions: Collection[str],
+    stubs: Collection[str],
+    kept: Collection[str],
+    headers: Headers,
+) -> HostEdit:
+    coming = frozenset().union(*(entry.uses for entry in task.coming))
+    liveness = Liveness(host, kept)
+    touched = task.removed | task.replaced.keys()
+    dead = task.removed | liveness.died(touched, coming)
+    missing = tuple(
+        [name for name in functions if not definitions(host, name)]
+        + [stub for stub in stubs if not registrations(host, stub)]
+    )
+    for user in liveness.users(set(functions) - set(missing), dead | touched):
+        item = host[user.path].items[user.index]
+        name = next(name for name in functions if name in host[user.path].entries[user.index].uses)
+        raise Refusal(f"{', '.join(item.names) or item.kind.value} still uses {name}", path=user.path, line=item.line,
+                      hint=f"remove it in the same change, or keep {name}")  # fmt: skip
+    gone: dict[str, frozenset[int]] = {}
+    for path in sorted({place.path for place in dead | touched}):
+        here = {place.index for place in dead if place.path == path}
+        also = {place.index for place in task.replaced if place.path == path}
+        added = task.coming if path == task.target else ()
+        here |= followers(host, host[path], here | also, added, headers) - also
+        gone[path] = with_surroundings(host[path].items, here)
+    return _written(host, _without_deleted_headers(host, gone), task, missing)
+
+
+def _without_deleted_headers(host: HostFiles, gone: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
+    """`gone` with the includes of headers that have no content left."""
     deleted = {path for path, indexes in gone.items() if _without_content(host[path], indexes)}
     names = {path.removeprefix("aten/src/") for path in deleted if host[path].is_header}
-    for path in set(host.paths) - deleted if names else ():
-        file = host[path]
-        including = {index for index, item in enumerate(file.items) if included(item) in names}
-        if including:
-            gone[path] = with_surroundings(file.items, gone.get(path, frozenset()) | including)
-    files: dict[str, str | None] = dict.fromkeys(deleted)
-    for path in gone.keys() - deleted:
-        files[path] = without(host[path].items, gone[path], path)
-        split(files[path] or "", path)
-    removed = [
-        RemovedItem(path, item.line, item.kind.value, included(item) or ", ".join(item.names) or item.macro)
-        for path, indexes in sorted(gone.items())
-        for index, item in enumerate(host[path].items)
-        if index in indexes and item.kind not in (Kind.BLANK, Kind.CLOSE)
-    ]
-    return Removal(dict(sorted(files.items())), tuple(removed), missing)
-
-
-def _with_followers(host: HostFiles, file: HostFile, dead: set[int], headers: Headers) -> frozenset[int]:
-    """`dead` items of one file with the includes and usings that only they needed, and their surroundings."""
-    dead = dead | _twins(file, dead)
-    dead |= dead_includes(file, dead, headers)
-    dead |= _dead_usings(host, file, dead)
-    return with_surroundings(file.items, dead)
-
-
-def _twins(file: HostFile, dead: Collection[int]) -> set[int]:
-    """`#include <ATen/native/mps/X_metallib.h>` beside a library variable that died: it declares the same name."""
-    found: set[int] = set()
-    for group in groups_of(file.items):
-        inside = [index for index in range(group[0], group[-1]) if file.items[index].kind is not Kind.BLANK]
-        includes = {index for index in inside if included(file.items[index]).endswith("_metallib.h")}
-        rest = set(inside) - includes - set(group)
-        if includes and rest and rest <= set(dead):
-            found |= includes
+    found = dict(gone)
+    for path in host.paths if names else ():
+        including = {index for index, item in enumerate(host[path].items) if included(item) in names}
+        if including and path not in deleted:
+            found[path] = with_surroundings(host[path].items, gone.get(path, frozenset()) | including)
     return found
 
 
-def _dead_usings(host: HostFiles, file: HostFile, dead: Collection[int]) -> set[int]:
-    """`using namespace` lines that only dead items drew on, as far as the names of the namespace are known."""
-    found: set[int] = set()
-    for index, item in enumerate(file.items):
-        if item.kind is not Kind.USING or index in dead:
-            continue
-        names = host.names_in(file.path, item.names[0])
-        users = {at for at, entry in enumerate(file.entries) if at != index and not names.isdisjoint(entry.uses)}
-        if users and users <= set(dead):
-            found.add(index)
-    return found
+def _written(host: HostFiles, gone: Mapping[str, frozenset[int]], task: _Task, missing: tuple[str, ...]) -> HostEdit:
+    files: dict[str, str | None] = {}
+    removed: list[RemovedItem] = []
+    for path, indexes in sorted(gone.items()):
+        items = host[path].items
+        replaced = {
+            place.index: _fitted(items, place.index, text)
+            for place, text in task.replaced.items()
+            if place.path == path
+        }
+        removed += [
+            RemovedItem(path, item.line, item.kind.value, included(item) or ", ".join(item.names) or item.macro)
+            for index, item in enumerate(items)
+            if index in indexes and item.kind not in (Kind.BLANK, Kind.CLOSE)
+        ]
+        files[path] = None
+        if replaced or not _without_content(host[path], indexes):
+            files[path] = without(items, indexes, path, replaced)
+            split(files[path] or "", path)
+    return HostEdit(files, tuple(removed), missing)
+
+
+def _fitted(items: Sequence[Item], index: int, text: str) -> str:
+    """A function that replaces a macro line stands between blank lines, as the lines around it need not."""
+    if items[index].kind is not Kind.CALL:
+        return text
+    above = "" if items[index - 1].kind in (Kind.BLANK, Kind.OPEN) else "\n"
+    below = "" if items[index + 1].kind in (Kind.BLANK, Kind.CLOSE) else "\n"
+    return f"{above}{text}{below}"
 
 
 def _without_content(file: HostFile, gone: Collection[int]) -> bool:

@@ -94,7 +94,8 @@ class HostFile:
         if item.kind is Kind.INCLUDE:
             return Entry(item, (item,), frozenset(), frozenset(), frozenset())
         if item.kind is Kind.DEFINE or self.macros.keys().isdisjoint(item.identifiers):
-            return Entry(item, (item,), *_mentions(item.code))
+            uses, selectors, calls = _mentions(item.code)
+            return Entry(item, (item,), uses - _only_declared(item), selectors, calls)
         code = expand(item.code, self.macros)
         parts = split(code, self.path) if item.kind is Kind.CALL and item.macro in self.macros else (item,)
         uses, selectors, calls = _mentions(code)
@@ -145,6 +146,13 @@ class HostFiles:
                     seen[header] = None
                     waiting.append(header)
         return tuple(seen)
+
+
+def _only_declared(item: Item) -> frozenset[str]:
+    """Names of a function that its code does not mention again."""
+    if item.kind is not Kind.FUNCTION:
+        return frozenset()
+    return frozenset(name for name in item.names if len(re.findall(rf"\b{re.escape(name)}\b", item.code)) == 1)
 
 
 def included(item: Item) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from pipeline.edits.cut import groups_of
-from pipeline.edits.hostfile import Entry, HostFile, included
-from pipeline.edits.items import Kind
+from pipeline.edits.hostfile import Entry, included
+from pipeline.edits.items import Item, Kind
 from pipeline.edits.objcpp import split
 from pipeline.edits.preprocessor import arguments
 from pipeline.errors import Refusal
 
-_OPERATOR = re.compile(r"ATen/ops/(\w+?)(?:_(native|ops|\w+_dispatch))?\.h")
-_UMBRELLAS = ("ATen/Functions.h", "ATen/NativeFunctions.h", "ATen/MPSFunctions.h")
+OPERATOR_HEADER = re.compile(r"ATen/ops/(\w+?)(?:_(native|ops|\w+_dispatch))?\.h")
+UMBRELLA_HEADERS = ("ATen/Functions.h", "ATen/NativeFunctions.h", "ATen/MPSFunctions.h")
 _UNSEEN = {"fmt/format.h": frozenset({"fmt"}), "fmt/ranges.h": frozenset({"fmt"})}
 _NATIVE_SCOPES = ("", "native", "at::native")
 _FOLLOWED = ("ATen/native/",)
@@ -38,7 +37,7 @@ class Headers:
 
     def serves(self, include: str, entries: Iterable[Entry]) -> bool | None:
         """Whether some entry uses what the header declares itself; None where the header is not known."""
-        operator = _OPERATOR.fullmatch(include)
+        operator = OPERATOR_HEADER.fullmatch(include)
         if operator:
             return any(self._operator_serves(operator[1], operator[2] or "", entry) for entry in entries)
         names = self.declares(include)
@@ -67,6 +66,11 @@ class Headers:
             waiting.extend(_includes(self._text_of(current) or ""))
         return frozenset(names)
 
+    def forwards(self, include: str) -> tuple[str, ...]:
+        """What a header includes that does nothing else, as ATen/TensorIterator.h does."""
+        text = self._text_of(include) if include else None
+        return _includes(text) if text is not None and not _declared(text) else ()
+
     def _operator_serves(self, operator: str, form: str, entry: Entry) -> bool:
         if form == "native":
             named = {*entry.functions, *(call.name for call in entry.calls if call.scope in _NATIVE_SCOPES)}
@@ -80,45 +84,61 @@ class Headers:
         return any(call.scope in scopes and call.name in variants for call in entry.calls)
 
 
-def dead_includes(file: HostFile, dead: Collection[int], headers: Headers) -> frozenset[int]:
-    """Indexes of the includes of `file` that served only items in `dead`.
+def place_includes(items: Sequence[Item], wanted: Iterable[str], headers: Headers) -> list[tuple[int, str]]:
+    """The includes that are missing: the index of the item to put each before, and its line.
 
-    An include stays when what it declares is not known, when nothing used it before either, or when the file gets
-    something through it that it gets nowhere else.
+    `ATen/ops/...` go into the `AT_PER_OPERATOR_HEADERS` block (a new one if there is none), others among the includes
+    above, each where the order of the paths wants it.
     """
-    before = file.entries
-    after = [entry for index, entry in enumerate(before) if index not in dead]
-    found = {
-        index
-        for index, item in enumerate(file.items)
-        if item.kind is Kind.INCLUDE
-        and index not in dead
-        and headers.serves(included(item), before)
-        and not headers.serves(included(item), after)
-    }
-    used = frozenset().union(*(entry.selectors for entry in after))
-    for index in sorted(found):
-        path = included(file.items[index])
-        if not _OPERATOR.fullmatch(path):
-            rest = [
-                included(item) for at, item in enumerate(file.items) if at not in found and item.kind is Kind.INCLUDE
-            ]
-            elsewhere = frozenset().union(*(headers.reaches(include) for include in rest if include != path))
-            if (headers.reaches(path) & used) - elsewhere:
-                found.discard(index)
-    return frozenset(found | _umbrellas(file, found | set(dead)))
+    there = {included(item) for item in items} | {path for item in items for path in headers.forwards(included(item))}
+    missing = [path for path in dict.fromkeys(wanted) if path not in there and there.isdisjoint(headers.forwards(path))]
+    operators = sorted(path for path in missing if OPERATOR_HEADER.fullmatch(path))
+    single = [index for index, item in enumerate(items) if OPERATOR_HEADER.fullmatch(included(item)) and item.parents]
+    plain = [index for index, item in enumerate(items) if item.kind is Kind.INCLUDE and not item.parents]
+    placed = [
+        (_sorted_place(items, plain, path) if plain else _below_head(items), _line(path))
+        for path in sorted(missing)
+        if path not in operators and path not in UMBRELLA_HEADERS
+    ]
+    if single:
+        return placed + [(_sorted_place(items, single, path), _line(path)) for path in operators]
+    if operators:
+        whole = [path for path in UMBRELLA_HEADERS[:2] if any(_umbrella_of(operator) == path for operator in operators)]
+        block = [
+            "#ifndef AT_PER_OPERATOR_HEADERS\n",
+            *map(_line, whole),
+            "#else\n",
+            *map(_line, operators),
+            "#endif\n",
+        ]
+        placed.append((plain[-1] + 1 if plain else _below_head(items), "\n" + "".join(block)))
+    return placed
 
 
-def _umbrellas(file: HostFile, dead: Collection[int]) -> set[int]:
-    """Includes of `ATen/Functions.h` and its like whose counterparts for single operators have all died."""
-    found: set[int] = set()
-    for group in groups_of(file.items):
-        whole, single = range(group[0] + 1, group[1]), range(group[1] + 1, group[-1])
-        operators = [index for index in single if file.items[index].kind is Kind.INCLUDE]
-        umbrellas = [index for index in whole if included(file.items[index]) in _UMBRELLAS]
-        if umbrellas and operators and all(index in dead for index in operators):
-            found.update(umbrellas)
-    return found
+def _line(path: str) -> str:
+    return f"#include <{path}>\n"
+
+
+def _umbrella_of(operator: str) -> str:
+    return "ATen/NativeFunctions.h" if operator.endswith("_native.h") else "ATen/Functions.h"
+
+
+def _sorted_place(items: Sequence[Item], includes: Sequence[int], path: str) -> int:
+    """Before the first include of the run that sorts after `path`, with its comment; else below the last."""
+    folder = path.partition("/")[0]
+    run = [index for index in includes if included(items[index]).partition("/")[0] == folder] or list(includes)
+    later = next((index for index in run if included(items[index]) > path), None)
+    if later is None:
+        return run[-1] + 1
+    return later - (items[later - 1].kind is Kind.COMMENT)
+
+
+def _below_head(items: Sequence[Item]) -> int:
+    """Below the comments and defines that start a file without includes."""
+    index = 0
+    while index < len(items) and items[index].kind in (Kind.COMMENT, Kind.DEFINE, Kind.DIRECTIVE):
+        index += 1
+    return index
 
 
 @functools.lru_cache(maxsize=512)
@@ -127,7 +147,8 @@ def _declared(text: str) -> frozenset[str] | None:
         items = split(text)
     except Refusal:
         return None
-    names = {name for item in items for name in item.names if item.kind is not Kind.OPEN or item.code.startswith("@")}
+    declaring = [item for item in items if item.code.startswith("@") or item.kind not in (Kind.OPEN, Kind.CLOSE)]
+    names = {name for item in declaring for name in item.names}
     for item in items:
         if item.kind is Kind.CALL:
             names.update(_WORD.findall(" ".join(arguments(item.code))))

@@ -94,11 +94,12 @@ def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozense
             continue
         given: list[str] = []
         if macro.parameters is not None:
-            bracket = at + 1 if at < len(pieces) and pieces[at].isspace() else at
-            if bracket >= len(pieces) or pieces[bracket] != "(":
+            bracket = next((index for index in range(at, len(pieces)) if not pieces[index].isspace()), len(pieces))
+            given, after = _arguments(pieces, bracket)
+            if after is None:
                 out.append(piece)
                 continue
-            given, at = _arguments(pieces, bracket)
+            at = after
             given = _fitting(given, macro.parameters)
         expanded = [_expand(_pieces(argument), macros, hidden) for argument in given]
         body = macro.with_arguments(given, expanded)
@@ -111,23 +112,26 @@ def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozense
     return text
 
 
-def _arguments(pieces: Sequence[str], bracket: int) -> tuple[list[str], int]:
-    """The arguments in the brackets that open at `bracket`, and the index after them."""
+def _arguments(pieces: Sequence[str], bracket: int) -> tuple[list[str], int | None]:
+    """The arguments in the brackets that open at `bracket`, and the index after them; None where none open or close."""
     found: list[str] = []
     current: list[str] = []
     depth = 0
     for at in range(bracket, len(pieces)):
         piece = pieces[at]
         depth += _BRACKETS.get(piece, 0)
-        if depth == 0 and at > bracket:
+        if at == bracket:
+            if piece != "(":
+                break
+        elif depth == 0:
             found.append("".join(current).strip())
             return ([] if found == [""] else found), at + 1
-        if piece == "," and depth == 1:
+        elif piece == "," and depth == 1:
             found.append("".join(current).strip())
             current = []
-        elif at > bracket:
+        else:
             current.append(piece)
-    return [], len(pieces)
+    return [], None
 
 
 def _fitting(given: list[str], parameters: Sequence[str]) -> list[str]:
