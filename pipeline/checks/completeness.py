@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from pipeline.changeset import Changeset
-from pipeline.edits.host import definitions, registrations
+from pipeline.edits.definitions import definitions, registrations
 from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.manifest import Dispatch
 from pipeline.snapshot import Snapshot
