@@ -34,39 +34,41 @@ void binary_op_kernel(const std::string func_name,
 
 } // namespace mps
 
+using namespace mps;
+
 static void atan2_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(iter, "atan2");
+  lib.exec_binary_kernel(iter, "atan2");
 }
 
 static void eq_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(
+  lib.exec_binary_kernel(
       iter, "eq", /*alpha=*/std::nullopt, /*scalar_arg_type=*/std::nullopt, /*natural_output_dtype=*/kBool);
 }
 
 static void hypot_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(iter, "hypot");
+  lib.exec_binary_kernel(iter, "hypot");
 }
 
 static void lt_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(
+  lib.exec_binary_kernel(
       iter, "lt", /*alpha=*/std::nullopt, /*scalar_arg_type=*/std::nullopt, /*natural_output_dtype=*/kBool);
 }
 
 static void maximum_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(iter, "maximum");
+  lib.exec_binary_kernel(iter, "maximum");
 }
 
 static void minimum_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(iter, "minimum");
+  lib.exec_binary_kernel(iter, "minimum");
 }
 
 static void mul_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_binary_kernel(iter, "mul");
+  lib.exec_binary_kernel(iter, "mul");
 }
 
 static void xlogy_mps_kernel(TensorIteratorBase& iter) {
   TORCH_CHECK_TYPE(!isComplexType(iter.common_dtype()), "xlogy is not implemented for complex types on MPS");
-  mps::lib.exec_binary_kernel(iter, "xlogy");
+  lib.exec_binary_kernel(iter, "xlogy");
 }
 
 REGISTER_DISPATCH(atan2_stub, &atan2_mps_kernel)

@@ -13,13 +13,14 @@
 #endif
 
 namespace at::native {
-namespace mps {
 
 #ifndef PYTORCH_JIT_COMPILE_SHADERS
-static auto& lib = MetalShaderLibrary::getBundledLibrary();
+static auto& lib = mps::MetalShaderLibrary::getBundledLibrary();
 #else
 #include <ATen/native/mps/PointwiseOps_metallib.h>
 #endif
+
+namespace mps {
 
 enum class Combination : uint8_t { Product, Quotient };
 
@@ -104,7 +105,7 @@ TORCH_IMPL_FUNC(addcdiv_out_mps)
 }
 
 static void lerp_tensor_mps_kernel(TensorIteratorBase& iter) {
-  mps::lib.exec_ternary_kernel(iter, "lerp");
+  lib.exec_ternary_kernel(iter, "lerp");
 }
 
 REGISTER_DISPATCH(lerp_kernel_tensor_weight, &lerp_tensor_mps_kernel)
