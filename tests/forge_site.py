@@ -74,7 +74,9 @@ class TestClock:
 
 def make_manifest(names: tuple[str, ...] = OPERATORS, **changed: Any) -> Manifest:
     operators = tuple(
-        Operator(name=name, rows=(f"{name}.out",), stub=f"{name}_stub", kernel=f"kernels/{name}.metal", line=1)
+        Operator(
+            name=name, rows=(f"{name}.out",), stub=f"{name}_stub", kernel=f"{name}.metal", host=f"{name}.mm", line=1
+        )
         for name in names
     )
     manifest = Manifest("ops_manifest.yaml", UPSTREAM, "main", ROBOT, operators, FORK)

@@ -11,7 +11,7 @@ from pipeline.forge.overview import Overview, look
 from pipeline.forge.place import Place
 from pipeline.forge.radar import Radar, Surroundings
 from pipeline.forge.track import Seen
-from pipeline.manifest import Operator, Status
+from pipeline.manifest import Dispatch, Operator, Status
 from pipeline.native_functions import NativeFunctions
 from pipeline.runner.build import Build
 from pipeline.source import NATIVE_FUNCTIONS
@@ -51,7 +51,12 @@ def look_around(place: Place, overview: Overview) -> Surroundings:
         place.root / _CACHE,
         place.manifest.tracking_issues if place.public else (),
     )
-    bases = [head.base for head in overview.heads.values() if not head.foreign and not head.unrelated]
+    landed = {landing.number for landing in overview.landings}
+    bases = [
+        head.base
+        for name, head in overview.heads.items()
+        if not (head.foreign or head.unrelated or landed & {pull.number for pull in overview.pulls.get(name, ())})
+    ]
     since = overview.main
     if bases:
         since = place.repository.run("merge-base", "--octopus", *dict.fromkeys(bases), overview.main).decode().strip()
@@ -71,7 +76,7 @@ def _seen(place: Place, overview: Overview, operator: Operator, claim: Claim, bu
     return Seen(
         operator=operator.name,
         recorded=operator.status if operator.line else Status(),
-        written=bool(operator.kernel or operator.host),
+        written=bool(operator.kernel and operator.host) or operator.dispatch is Dispatch.DROP,
         head=head,
         pulls=pulls,
         landings=tuple(landing for landing in overview.landings if landing.number in numbers),

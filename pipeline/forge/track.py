@@ -85,11 +85,11 @@ def _from_open(seen: Seen, pull: PullRequest) -> Status:
 
 
 def _from_closed(seen: Seen, pull: PullRequest) -> Status:
-    marker = pull.marker
-    if marker is not None and marker.stage is Stage.SUPERSEDED:
-        known = seen.recorded if seen.recorded.state is State.SUPERSEDED else None
-        claim = seen.claim if seen.claim.state is ClaimState.LANDED else None
-        return known or (_superseded(claim) if claim else Status(State.SUPERSEDED, link=pull.url, reason="overtaken"))
+    if seen.recorded.state is State.SUPERSEDED:
+        return seen.recorded
+    if pull.marker is not None and pull.marker.stage is Stage.SUPERSEDED:
+        landed = seen.claim.state is ClaimState.LANDED
+        return _superseded(seen.claim) if landed else Status(State.SUPERSEDED, link=pull.url, reason="overtaken")
     if pull.closed_by in MERGE_BOTS or MERGED_LABEL in pull.labels:
         reason = "closed by the merge bot; its commit is not on main yet"
         return Status(State.PROPOSED, commit=pull.commit, link=pull.url, reason=reason)
