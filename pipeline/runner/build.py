@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+
+_TITLE = re.compile(r"(?P<level>shader|full) (?P<operators>[\w+]+) @ (?P<commit>[0-9a-f]{40})")
 
 
 class Level(Enum):
@@ -37,6 +40,14 @@ class Request:
     def title(self) -> str:
         """The run's name on GitHub (`run-name` of macos.yml): the same request is found again after a restart."""
         return f"{self.level.value} {'+'.join(self.operators)} @ {self.commit}"
+
+
+def parse_title(title: str) -> Request | None:
+    """The request behind a run's title, without its OpInfo names."""
+    found = _TITLE.fullmatch(title)
+    if found is None:
+        return None
+    return Request(found["commit"], tuple(found["operators"].split("+")), (), Level(found["level"]))
 
 
 @dataclass(frozen=True)
