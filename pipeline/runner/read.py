@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -103,19 +104,17 @@ def _judge(run: Finished, tests: tuple[TestResult, ...], timings: tuple[Timing, 
 def blamed_operators(reading: Reading, opinfo: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """Operators whose own tests failed, by the OpInfo name in the test's name; `opinfo`: operator -> its OpInfo names.
 
-    Tests are named after OpInfo's `formatted_name` (torch/testing/_internal/opinfo/core.py): dots become underscores.
+    A test is named `..._NAME_DEVICE_DTYPE`, NAME being OpInfo's `formatted_name` with dots as underscores
+    (torch/testing/_internal/common_device_type.py): a failure of `max_pool2d` is none of `max`. The longest name wins.
     """
-    names = [f"_{test.name}_" for test in reading.of(TestOutcome.FAILED)]
+    by_name = {info.replace(".", "_"): operator for operator, infos in opinfo.items() for info in infos}
+    longest_first = sorted(by_name, key=len, reverse=True)
     blamed = set()
-    longest = sorted(
-        ((info.replace(".", "_"), operator) for operator, infos in opinfo.items() for info in infos),
-        key=lambda pair: -len(pair[0]),
-    )
-    for name in names:
-        for formatted, operator in longest:
-            if f"_{formatted}_" in name:
-                blamed.add(operator)
-                break
+    for test in reading.of(TestOutcome.FAILED):
+        own = (name for name in longest_first if re.search(rf"_{re.escape(name)}_(?:mps|cpu|meta)(?:_|$)", test.name))
+        found = next(own, None)
+        if found is not None:
+            blamed.add(by_name[found])
     return frozenset(blamed)
 
 

@@ -14,16 +14,18 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def expression(opinfo: Sequence[str]) -> str:
-    """Every test of those OpInfos, of the `_refs.` twins too. Raises ValueError for what is no OpInfo name.
+    """Every test of those OpInfos, their `_refs.` twins and the handwritten ones such as `test_sign`.
 
     `-k` looks for parts of names, so `_sign_` also selects a test of `_foreach_sign_`: a few too many, none too few.
+    Raises ValueError for what is no OpInfo name.
     """
     for name in opinfo:
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not an OpInfo name")
     if not opinfo:
         raise ValueError("no OpInfo is named")
-    return " or ".join(f"_{name.replace('.', '_')}_" for name in dict.fromkeys(opinfo))
+    names = [name.replace(".", "_") for name in dict.fromkeys(opinfo)]
+    return " or ".join(part for name in names for part in (f"_{name}_", f"test_{name}"))
 
 
 if __name__ == "__main__":
