@@ -105,13 +105,19 @@ def place_fragment(
     edit = _carried_out(host, task, functions, stubs, kept, headers)
     before = edit.files.get(target, host.texts.get(target))
     if before is None:
-        after = new_host_file(target, fragment, params_headers, library)
+        after = _heading(host, target) + new_host_file(target, fragment, params_headers, library)
     else:
         after = insert_stub(
             before, fragment, path=target, headers=headers, params_headers=params_headers, library=library
         )
     files = {path: text for path, text in {**edit.files, target: after}.items() if text != host.texts.get(path)}
     return replace(edit, files=dict(sorted(files.items())))
+
+
+def _heading(host: HostFiles, target: str) -> str:
+    """The comment that starts the file which the fragment replaces as a whole, empty for a new one."""
+    first = host[target].items[0] if host.texts.get(target) else None
+    return first.text if first is not None and first.kind is Kind.COMMENT else ""
 
 
 def _places(
