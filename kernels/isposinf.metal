@@ -1,0 +1,15 @@
+#include <c10/metal/indexing.h>
+#include <metal_stdlib>
+using namespace metal;
+using namespace c10::metal;
+
+struct isposinf_functor {
+  template <typename T>
+  inline bool operator()(const T x) {
+    return static_cast<float>(x) == INFINITY;
+  }
+};
+
+REGISTER_UNARY_OP(isposinf, float, bool);
+REGISTER_UNARY_OP(isposinf, half, bool);
+REGISTER_UNARY_OP(isposinf, bfloat, bool);

@@ -1,0 +1,116 @@
+#include <c10/metal/indexing.h>
+#include <c10/metal/utils.h>
+#include <metal_stdlib>
+using namespace metal;
+using namespace c10::metal;
+
+struct SmoothL1BackwardParams {
+  float norm;
+  float beta;
+};
+
+struct smooth_l1_backward_functor {
+  template <typename T>
+  inline T operator()(
+      const T input,
+      const T target,
+      const T grad_output,
+      const SmoothL1BackwardParams params) {
+    const float x = static_cast<float>(input) - static_cast<float>(target);
+    const float slope = x <= -params.beta ? -1
+        : x >= params.beta                ? 1
+                                          : x / params.beta;
+    return static_cast<T>(
+        params.norm * slope * static_cast<float>(grad_output));
+  }
+};
+
+template <typename T>
+kernel void smooth_l1_backward_dense(
+    device T* grad_input [[buffer(0)]],
+    constant T* input [[buffer(1)]],
+    constant T* target [[buffer(2)]],
+    constant T* grad_output [[buffer(3)]],
+    constant SmoothL1BackwardParams& params [[buffer(4)]],
+    uint index [[thread_position_in_grid]]) {
+  grad_input[index] = smooth_l1_backward_functor()(
+      input[index], target[index], grad_output[index], params);
+}
+
+template <typename T>
+kernel void smooth_l1_backward_strided(
+    device void* grad_input [[buffer(0)]],
+    constant void* input [[buffer(1)]],
+    constant void* target [[buffer(2)]],
+    constant void* grad_output [[buffer(3)]],
+    constant SmoothL1BackwardParams& params [[buffer(4)]],
+    constant long* sizes [[buffer(5)]],
+    constant long* grad_input_strides [[buffer(6)]],
+    constant long* input_strides [[buffer(7)]],
+    constant long* target_strides [[buffer(8)]],
+    constant long* grad_output_strides [[buffer(9)]],
+    constant uint& ndim [[buffer(10)]],
+    uint index [[thread_position_in_grid]]) {
+  int pos[max_ndim];
+  pos_from_thread_index(int(index), pos, sizes, ndim);
+  const auto a =
+      val_at_offs<T>(input, offset_from_coord(pos, input_strides, ndim));
+  const auto b =
+      val_at_offs<T>(target, offset_from_coord(pos, target_strides, ndim));
+  const auto c = val_at_offs<T>(
+      grad_output, offset_from_coord(pos, grad_output_strides, ndim));
+  ref_at_offs<T>(grad_input, offset_from_coord(pos, grad_input_strides, ndim)) =
+      smooth_l1_backward_functor()(a, b, c, params);
+}
+
+// Operands of any dtype, the output's first in types.
+template <typename T>
+kernel void smooth_l1_backward_strided_cast(
+    device void* grad_input [[buffer(0)]],
+    constant void* input [[buffer(1)]],
+    constant void* target [[buffer(2)]],
+    constant void* grad_output [[buffer(3)]],
+    constant SmoothL1BackwardParams& params [[buffer(4)]],
+    constant long* sizes [[buffer(5)]],
+    constant long* grad_input_strides [[buffer(6)]],
+    constant long* input_strides [[buffer(7)]],
+    constant long* target_strides [[buffer(8)]],
+    constant long* grad_output_strides [[buffer(9)]],
+    constant uint& ndim [[buffer(10)]],
+    constant uint4& types [[buffer(11)]],
+    uint index [[thread_position_in_grid]]) {
+  int pos[max_ndim];
+  pos_from_thread_index(int(index), pos, sizes, ndim);
+  const auto a = val_at_offs<T>(
+      input,
+      offset_from_coord(pos, input_strides, ndim),
+      static_cast<ScalarType>(types.y));
+  const auto b = val_at_offs<T>(
+      target,
+      offset_from_coord(pos, target_strides, ndim),
+      static_cast<ScalarType>(types.z));
+  const auto c = val_at_offs<T>(
+      grad_output,
+      offset_from_coord(pos, grad_output_strides, ndim),
+      static_cast<ScalarType>(types.w));
+  store_at_offs<T>(
+      grad_input,
+      offset_from_coord(pos, grad_input_strides, ndim),
+      static_cast<ScalarType>(types.x),
+      smooth_l1_backward_functor()(a, b, c, params));
+}
+
+#define REGISTER_SMOOTH_L1_BACKWARD_OP(DTYPE)                       \
+  template [[host_name("smooth_l1_backward_dense_" #DTYPE)]]        \
+  [[kernel]] decltype(smooth_l1_backward_dense<DTYPE>)              \
+      smooth_l1_backward_dense<DTYPE>;                              \
+  template [[host_name("smooth_l1_backward_strided_" #DTYPE)]]      \
+  [[kernel]] decltype(smooth_l1_backward_strided<DTYPE>)            \
+      smooth_l1_backward_strided<DTYPE>;                            \
+  template [[host_name("smooth_l1_backward_strided_cast_" #DTYPE)]] \
+  [[kernel]] decltype(smooth_l1_backward_strided_cast<DTYPE>)       \
+      smooth_l1_backward_strided_cast<DTYPE>
+
+REGISTER_SMOOTH_L1_BACKWARD_OP(float);
+REGISTER_SMOOTH_L1_BACKWARD_OP(half);
+REGISTER_SMOOTH_L1_BACKWARD_OP(bfloat);

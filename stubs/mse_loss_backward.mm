@@ -1,0 +1,39 @@
+#include <ATen/native/PointwiseOps.h>
+#include <ATen/native/TensorIterator.h>
+#include <ATen/native/mps/OperationUtils.h>
+#include <c10/util/TypeCast.h>
+#include <fmt/format.h>
+
+static void mse_backward_kernel(TensorIterator& iter, const Scalar& norm) {
+  using namespace mps;
+  const auto dtype = iter.common_dtype();
+  TORCH_CHECK_NOT_IMPLEMENTED(isFloatingType(dtype), "mse_loss_backward is not implemented for ", dtype, " on MPS");
+  if (!iter.can_use_32bit_indexing()) {
+    for (auto&& part : iter.with_32bit_indexing()) {
+      mse_backward_kernel(part, norm);
+    }
+    return;
+  }
+  if (iter.numel() == 0) {
+    return;
+  }
+  const bool dense = iter.is_contiguous();
+  const auto kernel = fmt::format("mse_backward_{}_{}", dense ? "dense" : "strided", scalarToMetalTypeString(dtype));
+  const auto ndim = c10::checked_convert<uint32_t>(iter.ndim(), "uint32_t");
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync_with_rethrow(stream->queue(), ^() {
+    @autoreleasepool {
+      auto encoder = stream->commandEncoder();
+      auto pipeline = lib.getPipelineStateForFunc(kernel);
+      [encoder setComputePipelineState:pipeline];
+      bind_iter_tensors(encoder, iter);
+      mtl_setArgs<4>(encoder, norm.to<float>());
+      if (!dense) {
+        mtl_setArgs<5>(encoder, iter.shape(), iter.strides(0), iter.strides(1), iter.strides(2), iter.strides(3), ndim);
+      }
+      mtl_dispatch1DJob(encoder, pipeline, iter.numel());
+    }
+  });
+}
+
+REGISTER_DISPATCH(mse_backward_stub, &mse_backward_kernel)

@@ -1,0 +1,37 @@
+#include <ATen/native/TensorCompare.h>
+#include <ATen/native/TensorIterator.h>
+#include <ATen/native/mps/OperationUtils.h>
+#include <c10/util/TypeCast.h>
+#include <fmt/format.h>
+
+static void where_kernel_mps(TensorIterator& iter) {
+  using namespace mps;
+  const auto dtype = iter.dtype(0);
+  if (!iter.can_use_32bit_indexing()) {
+    for (auto&& part : iter.with_32bit_indexing()) {
+      where_kernel_mps(part);
+    }
+    return;
+  }
+  if (iter.numel() == 0) {
+    return;
+  }
+  const bool dense = iter.is_contiguous();
+  const auto kernel = fmt::format("where_{}_{}", dense ? "dense" : "strided", scalarToMetalTypeString(dtype));
+  const auto ndim = c10::checked_convert<uint32_t>(iter.ndim(), "uint32_t");
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync_with_rethrow(stream->queue(), ^() {
+    @autoreleasepool {
+      auto encoder = stream->commandEncoder();
+      auto pipeline = lib.getPipelineStateForFunc(kernel);
+      [encoder setComputePipelineState:pipeline];
+      bind_iter_tensors(encoder, iter);
+      if (!dense) {
+        mtl_setArgs<4>(encoder, iter.shape(), iter.strides(0), iter.strides(1), iter.strides(2), iter.strides(3), ndim);
+      }
+      mtl_dispatch1DJob(encoder, pipeline, iter.numel());
+    }
+  });
+}
+
+REGISTER_DISPATCH(where_kernel, &where_kernel_mps)
