@@ -109,10 +109,10 @@ struct airy_ai_functor {
         0.112635777f,
         -0.0379710149f,
         0.0694444195f};
-    const float cos_high = precise::cos(z.x);
-    const float sin_high = precise::sin(z.x);
-    const float cos_z = cos_high - sin_high * z.y;
-    const float sin_z = sin_high + cos_high * z.y;
+    const float2 high(precise::cos(z.x), precise::sin(z.x));
+    const float2 low(precise::cos(z.y), precise::sin(z.y));
+    const float cos_z = high.x * low.x - high.y * low.y;
+    const float sin_z = high.y * low.x + high.x * low.y;
     const float even = (cos_z + sin_z) * horner(u * u, f);
     const float odd = (sin_z - cos_z) * horner(u * u, g) * u;
     // 1 / sqrt(2 * pi): both sums above carry a factor sqrt(2).
