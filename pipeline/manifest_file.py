@@ -16,6 +16,8 @@ from pipeline.manifest import Dispatch, Manifest, Operator, State, Status, parse
 from pipeline.manifest_edit import add_operators, set_status
 
 _LOCK_SECONDS = 60
+NO_FRAGMENT = "none"
+"""What `kernel` and `host` say for an operator that needs no code of its own there."""
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -76,14 +78,16 @@ def _with_fragments(root: Path, manifest: Manifest, operator: Operator) -> Opera
     """Fill in the fragments' paths by convention, and see that they exist once work on the operator has begun."""
     filled = replace(
         operator,
-        kernel=operator.kernel or _if_there(root, f"kernels/{operator.name}.metal"),
-        host=operator.host or _if_there(root, f"stubs/{operator.name}.mm"),
+        kernel=_fragment(root, operator.kernel, f"kernels/{operator.name}.metal"),
+        host=_fragment(root, operator.host, f"stubs/{operator.name}.mm"),
     )
     for fragment in (filled.kernel, filled.host):
         if fragment and not _is_inside(root, fragment):
             raise _error(manifest, operator, f"{fragment} does not exist")
     begun = operator.status.state not in (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED)
-    if begun and operator.dispatch is not Dispatch.DROP and not (filled.kernel and filled.host):
+    parts = ((filled.kernel, operator.kernel), (filled.host, operator.host))
+    complete = all(path or said == NO_FRAGMENT for path, said in parts)
+    if begun and operator.dispatch is not Dispatch.DROP and not complete:
         raise _error(
             manifest,
             operator,
@@ -94,8 +98,11 @@ def _with_fragments(root: Path, manifest: Manifest, operator: Operator) -> Opera
     return filled
 
 
-def _if_there(root: Path, path: str) -> str:
-    return path if _is_inside(root, path) else ""
+def _fragment(root: Path, said: str, usual: str) -> str:
+    """The path the manifest gives, else the usual one where there is such a file; empty for an operator without."""
+    if said == NO_FRAGMENT:
+        return ""
+    return said or (usual if _is_inside(root, usual) else "")
 
 
 def _is_inside(root: Path, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 
 from pipeline.manifest import Manifest, Operator, State
 from pipeline.manifest_file import load_manifest
+from pipeline.metal import compile_file
 
 ROOT = Path(__file__).parent.parent
+KERNELS = sorted((ROOT / "kernels").glob("*.metal"))
 CLANG_FORMAT = Path(sys.executable).with_name("clang-format")
 
 
@@ -21,9 +24,7 @@ def manifest() -> Manifest:
 
 
 def fragments_of(operator: Operator) -> set[Path]:
-    kernel = ROOT / (operator.kernel or f"kernels/{operator.name}.metal")
-    host = ROOT / (operator.host or f"stubs/{operator.name}.mm")
-    return {path for path in (kernel, host) if path.exists()}
+    return {ROOT / path for path in (operator.kernel, operator.host) if path}
 
 
 def test_every_fragment_belongs_to_one_operator(manifest: Manifest) -> None:
@@ -48,3 +49,21 @@ def test_fragments_are_laid_out_as_clang_format_does(folder: str) -> None:
         command = [str(CLANG_FORMAT), "-style=file", f"--assume-filename={assumed}"]
         done = subprocess.run(command, input=path.read_bytes(), capture_output=True, check=True)
         assert done.stdout.decode() == path.read_text(), f"{path.name} is not formatted"
+
+
+# The files that fragments are merged into are one library: a host name may stand in one fragment only.
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
+def test_a_kernel_compiles_on_its_own(path: Path) -> None:
+    names = dir(compile_file(path))
+    assert names, f"{path.name} registers no kernel"
+    functor = re.findall(r"struct (\w+)_functor\b", path.read_text())
+    prefixes = tuple(f"{name}_" for name in [path.stem, *functor])
+    assert all(name.startswith(prefixes) for name in names), "a kernel of someone else's name"
+
+
+def test_no_two_fragments_define_the_same_name() -> None:
+    seen: dict[str, str] = {}
+    for path in KERNELS:
+        for name in re.findall(r"^(?:struct|#define|kernel void|typedef \S+) (\w+)", path.read_text(), re.MULTILINE):
+            assert name not in seen, f"{name} of {path.name} is in {seen[name]} too"
+            seen[name] = path.name

@@ -196,6 +196,14 @@ def test_fragments_are_found_by_convention(tmp_path: Path) -> None:
     assert (operator.kernel, operator.host) == ("kernels/sign.metal", "stubs/sign.mm")
 
 
+def test_an_operator_can_do_without_a_fragment_when_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "stubs").mkdir()
+    (tmp_path / "stubs" / "sub.mm").touch()
+    text = entry("  - name: sub\n    kernel: none\n    status: {state: ready}\n")
+    operator = load_manifest(write(tmp_path, text)).operator("sub")
+    assert (operator.kernel, operator.host) == ("", "stubs/sub.mm")
+
+
 @pytest.mark.parametrize("key", ["kernel: kernels/none.metal", "status: {state: ready}"])
 def test_a_missing_kernel_is_an_error(tmp_path: Path, key: str) -> None:
     with pytest.raises(UsageError, match=r"ops_manifest.yaml:7: .*(does not exist|has no kernels/sign.metal)"):
