@@ -12,6 +12,7 @@ from pipeline.errors import PipelineError
 
 ZERO = "0" * 40
 STAGING = "refs/staging/"
+NO_RENAMES = ("-c", "merge.renames=false")  # looking for renames would read thousands of blobs of a partial clone
 
 # Set by git for its hooks, these would point every command at another repository.
 _HOOK_VARIABLES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pipeline.branches import foreign_commit
 from pipeline.forge.model import PullRequest
 from pipeline.forge.place import Place
-from pipeline.git import GitError, Repository
+from pipeline.git import NO_RENAMES, GitError, Repository
 
 HEADS = "refs/heads/migrate/"
 MAIN = "refs/upstream/main"
@@ -152,7 +152,7 @@ def is_ancestor(repository: Repository, older: str, newer: str) -> bool:
 def merges(repository: Repository, ours: str, theirs: str) -> bool:
     """Whether two commits merge without a conflict; nothing is written but objects."""
     try:
-        repository.run("merge-tree", "--write-tree", "--no-messages", ours, theirs)
+        repository.run(*NO_RENAMES, "merge-tree", "--write-tree", "--no-messages", ours, theirs)
     except GitError:
         return False
     return True

@@ -10,6 +10,8 @@ from pipeline.errors import PipelineError
 from pipeline.forge.session import Credentials
 from pipeline.git import ZERO, GitError, RefChange, Repository
 
+HISTORY_DAYS = 120
+
 
 class PushRefused(PipelineError):
     """Nothing was pushed: a ref had moved, or the token may not push there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipeline.errors import PipelineError
-from pipeline.git import GitError, Identity, Repository
+from pipeline.git import NO_RENAMES, GitError, Identity, Repository
 
 _MEMBER = "Train-Member"
 
@@ -21,7 +21,7 @@ def couple(repository: Repository, members: Mapping[str, str], author: Identity)
     train = members[names[0]]
     for index, name in enumerate(names[1:], 2):
         try:
-            tree = repository.run("merge-tree", "--write-tree", "--no-messages", train, members[name])
+            tree = repository.run(*NO_RENAMES, "merge-tree", "--write-tree", "--no-messages", train, members[name])
         except GitError:
             others = ", ".join(names[: index - 1])
             raise PipelineError(f"{name} conflicts with {others}", hint="build it alone") from None
