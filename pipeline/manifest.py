@@ -74,10 +74,11 @@ class Status:
 
 @dataclass(frozen=True)
 class Targets:
-    """Files of PyTorch's tree that the fragments are merged into; new files where the tree lacks them."""
+    """Files of PyTorch's tree that the fragments are merged into. Only with `may_be_new` are missing ones made."""
 
     kernel: str
     host: str
+    may_be_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,25 +230,28 @@ def _parse_operator(entry: Block) -> Operator:
 
 
 def _parse_targets(entry: Block) -> Targets | None:
-    """`into: UnaryKernel` is short for the pair of files of that stem."""
-    if not entry.has("into"):
-        return None
-    if entry.is_block("into"):
+    """`into: UnaryKernel` names the pair of files of that stem; `new_file: Flip` makes those that are missing."""
+    if entry.has("into") and entry.has("new_file"):
+        raise entry.error(
+            "into and new_file exclude each other", key="new_file", hint="keep new_file where a file is new"
+        )
+    if entry.has("into") and entry.is_block("into"):
         block = entry.block("into")
         targets = Targets(kernel=_inside(block, "kernel"), host=_inside(block, "host"))
         block.finish()
         return targets
-    stem = entry.text("into")
-    if not _NAME.fullmatch(stem):
-        raise entry.error(
-            f"{stem!r} is not a file's stem", key="into", hint="write e.g. UnaryKernel, or kernel: and host:"
-        )
-    return targets_of(stem)
+    for key in ("into", "new_file"):
+        stem = entry.text(key, default="")
+        if stem and not _NAME.fullmatch(stem):
+            raise entry.error(f"{stem!r} is not a file's stem", key=key, hint="write e.g. UnaryKernel")
+        if stem:
+            return targets_of(stem, may_be_new=key == "new_file")
+    return None
 
 
-def targets_of(stem: str) -> Targets:
+def targets_of(stem: str, *, may_be_new: bool = False) -> Targets:
     """The `.metal` and `.mm` of one stem, where PyTorch keeps them."""
-    return Targets(kernel=f"{KERNELS}/{stem}.metal", host=f"{OPERATIONS}/{stem}.mm")
+    return Targets(f"{KERNELS}/{stem}.metal", f"{OPERATIONS}/{stem}.mm", may_be_new)
 
 
 def _parse_suppression(block: Block) -> Suppression:

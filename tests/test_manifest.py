@@ -83,7 +83,16 @@ def test_reads_every_field() -> None:
     assert (airy.workflow, airy.dispatch, airy.branch) == (Workflow.NEW, Dispatch.ADD, "migrate/special_airy_ai")
 
 
+def test_new_files_are_said_to_be_new() -> None:
+    manifest = parse_manifest(entry("  - {name: a, into: UnaryKernel}\n  - {name: b, new_file: Flip}\n"), "m.yaml")
+    old, new = (operator.into for operator in manifest.operators)
+    assert old is not None and old.kernel.endswith("kernels/UnaryKernel.metal") and not old.may_be_new
+    assert new is not None and new.host.endswith("operations/Flip.mm") and new.may_be_new
+
+
 BROKEN = {
+    "both targets": (entry("  - name: a\n    into: A\n    new_file: B\n"), 9, "exclude each other"),
+    "no stem": (entry("  - name: a\n    new_file: kernels/B.metal\n"), 8, "is not a file's stem"),
     "unknown key": (entry("  - name: a\n    kinds: x\n"), 8, "unknown key 'kinds'"),
     "wrong type": (entry("  - name: a\n    opinfo: frac\n"), 8, "opinfo must be a list"),
     "number for text": (entry("  - name: a\n    kind: 3\n"), 8, "kind must be text"),
