@@ -1,6 +1,6 @@
 #include <ATen/OpMathType.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/native/PointwiseOps.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 #include <c10/util/TypeCast.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
+#include <ATen/TensorIterator.h>
 #include <ATen/native/Activation.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 static void glu_kernel(TensorIteratorBase& iter) {

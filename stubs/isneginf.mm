@@ -1,5 +1,5 @@
+#include <ATen/TensorIterator.h>
 #include <ATen/native/TensorCompare.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 static void isneginf_kernel_mps(TensorIteratorBase& iter) {

@@ -1,5 +1,5 @@
+#include <ATen/TensorIterator.h>
 #include <ATen/native/BinaryOps.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 static void smooth_l1_kernel(TensorIteratorBase& iter, double beta) {

@@ -1,5 +1,5 @@
+#include <ATen/TensorIterator.h>
 #include <ATen/native/Activation.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 static void softplus_backward_kernel(TensorIteratorBase& iter, const Scalar& beta, const Scalar& threshold) {

@@ -1,5 +1,5 @@
+#include <ATen/TensorIterator.h>
 #include <ATen/native/BinaryOps.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 // The shared sub passes -alpha; add does not come here, it has no shared row.

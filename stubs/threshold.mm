@@ -1,6 +1,6 @@
 #include <ATen/Dispatch.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/native/Activation.h>
-#include <ATen/native/TensorIterator.h>
 #include <ATen/native/mps/OperationUtils.h>
 
 static void threshold_kernel(TensorIteratorBase& iter, const Scalar& threshold, const Scalar& value) {
