@@ -1,0 +1,153 @@
+"""The calls an operator is tried with, before they are laid out in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
+from pipeline.exec_kernel.execute import torch_dtype
+from pipeline.numerics import values
+from pipeline.numerics.frontend import Stub
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments by the schema's names; a tensor is dense, `cpu_scalars` name the 0-dim ones that stay on the CPU.
+
+    `thorough` asks for the large-grid layouts, otherwise every small layout is tried; `label` says where it comes from.
+    """
+
+    arguments: dict[str, Any]
+    label: str
+    thorough: bool = False
+    plain_only: bool = False
+    cpu_scalars: frozenset[str] = frozenset()
+
+
+DTYPES = tuple(torch_dtype(dtype) for dtype in MPS_DTYPES if dtype not in (Dtype.UINT16, Dtype.UINT32, Dtype.UINT64))
+
+# Every dtype once as the common one, the smaller operand on either side.
+_MIXED = (
+    (torch.float32, torch.float16),
+    (torch.float16, torch.float32),
+    (torch.bfloat16, torch.float32),
+    (torch.float32, torch.int32),
+    (torch.int64, torch.float32),
+    (torch.float16, torch.int64),
+    (torch.int16, torch.bfloat16),
+    (torch.uint8, torch.int32),
+    (torch.int64, torch.int16),
+    (torch.int16, torch.int8),
+    (torch.bool, torch.int8),
+    (torch.uint8, torch.bool),
+    (torch.bool, torch.float32),
+    (torch.int32, torch.bool),
+    (torch.float32, torch.complex64),
+    (torch.complex64, torch.int32),
+    (torch.complex32, torch.float16),
+)
+
+
+def grids(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any], extra: Sequence[float]) -> Iterator[Case]:
+    """Special values crossed with each other, and values spread over the whole range."""
+    distinct = tuple(dict.fromkeys(stub.inputs))
+    arity = len(distinct)
+    if arity == 1:
+        yield _case(stub, scalars, [values.special(dtype, extra)], "special values", thorough=True)
+        yield _case(stub, scalars, [values.sweep(dtype)], "sweep", plain_only=True)
+        return
+    column = values.special(dtype, extra, few=arity > 2 or dtype.is_complex)
+    if arity > 2:
+        column = _thinned(column, 13)
+    elif dtype.is_complex:
+        column = _thinned(column, 60)
+    yield _case(stub, scalars, values.crossed([column] * arity), "special values", thorough=True)
+    yield _case(stub, scalars, [values.random(dtype, 600, seed) for seed in range(arity)], "random", plain_only=True)
+
+
+def small(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
+    """A few elements of two and three dimensions, for the layouts; and none, and one."""
+    distinct = tuple(dict.fromkeys(stub.inputs))
+    for shape in ((3, 5), (2, 3, 4)):
+        tensors = [values.random(dtype, 24, 10 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
+        yield _case(stub, scalars, tensors, f"shape {list(shape)}")
+    for shape in ((), (1,), (0,), (3, 0)):
+        tensors = [values.random(dtype, 24, 20 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
+        yield _case(stub, scalars, tensors, f"shape {list(shape)}", plain_only=True)
+
+
+def broadcast(stub: Stub, dtypes: Sequence[torch.dtype], scalars: dict[str, Any]) -> Iterator[Case]:
+    """One operand smaller than the others: a scalar, a row, a column, on either side."""
+    arity = len(stub.inputs)
+    shapes: tuple[tuple[int, ...], ...] = ((), (1,), (7,), (1, 7), (6, 1))
+    for position in range(arity):
+        for shape in shapes:
+            tensors = []
+            for index in range(arity):
+                wanted = shape if index == position else (6, 7)
+                numbers = values.random(dtypes[index], 42, 30 + index)
+                tensors.append(numbers[: _numel(wanted)].reshape(wanted))
+            yield _case(stub, scalars, tensors, f"operand {position} of shape {list(shape)}", plain_only=True)
+
+
+def scalar_operands(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
+    """Special values against one special value as the other operand: a 0-dim tensor, a number, a CPU tensor."""
+    column = values.special(dtype, few=True)
+    numbers = _thinned(column, 9)
+    for position in range(len(stub.inputs)):
+        for number in numbers:
+            tensors = [number if index == position else column for index in range(len(stub.inputs))]
+            yield _case(stub, scalars, tensors, f"0-dim operand {position}", plain_only=True)
+        number = numbers[len(numbers) // 2]
+        tensors = [number.clone() if index == position else column for index in range(len(stub.inputs))]
+        case = _case(stub, scalars, tensors, f"CPU operand {position}", plain_only=True)
+        yield Case(case.arguments, case.label, plain_only=True, cpu_scalars=frozenset({stub.inputs[position]}))
+
+
+def mixed(stub: Stub, scalars: dict[str, Any]) -> Iterator[Case]:
+    """Operands of different dtypes, in every broadcast form."""
+    arity = len(stub.inputs)
+    for first, *rest in _MIXED:
+        dtypes = [first, *(rest[0] for _ in range(arity - 1))]
+        columns = [values.special(dtype, few=True) for dtype in dtypes]
+        length = min(max(len(column) for column in columns), 40)
+        tensors = [_cycled(column, length, index) for index, column in enumerate(columns)]
+        label = "mixed dtypes"
+        yield _case(stub, scalars, tensors, label, thorough=True)
+        shaped = [values.random(dtype, 24, 40 + index)[:15].reshape(3, 5) for index, dtype in enumerate(dtypes)]
+        yield _case(stub, scalars, shaped, label)
+        yield from broadcast(stub, dtypes, scalars)
+
+
+def _case(
+    stub: Stub,
+    scalars: dict[str, Any],
+    tensors: Sequence[torch.Tensor],
+    label: str,
+    *,
+    thorough: bool = False,
+    plain_only: bool = False,
+) -> Case:
+    distinct = tuple(dict.fromkeys(stub.inputs))
+    named = dict(zip(distinct, tensors, strict=True))
+    return Case(stub.bind({**named, **scalars}), label, thorough, plain_only)
+
+
+def _numel(shape: Sequence[int]) -> int:
+    return torch.Size(shape).numel()
+
+
+def _thinned(column: torch.Tensor, count: int) -> torch.Tensor:
+    """At most `count` of the values, spread over the list, always with its first and last."""
+    if len(column) <= count:
+        return column
+    return column[torch.linspace(0, len(column) - 1, count).round().long()]
+
+
+def _cycled(column: torch.Tensor, length: int, shift: int) -> torch.Tensor:
+    """Repeated to `length`, each operand at another pace so that unlike values meet."""
+    return column[(torch.arange(length) * (1 + 2 * shift) + shift) % len(column)]

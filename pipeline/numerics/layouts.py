@@ -1,0 +1,119 @@
+"""The same values laid out in memory in every way that makes a host choose another kernel or other strides.
+
+A tensor is always a view into a larger buffer filled with poison, so a read beside it shows in the result and a write
+beside it shows in the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from pipeline.exec_kernel.launch import Force
+
+_PAD = 9  # Elements before and after; odd, so that one-byte dtypes start off a 4-byte boundary.
+POISON = 0xA5
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A view and the whole buffer it lies in."""
+
+    view: torch.Tensor
+    buffer: torch.Tensor
+
+    def outside(self) -> torch.Tensor:
+        """The bytes of the buffer that the view does not cover."""
+        mask = torch.ones(self.buffer.numel(), dtype=torch.bool)
+        mask.as_strided(self.view.shape, self.view.stride(), self.view.storage_offset()).fill_(False)
+        return self.buffer[mask].view(torch.uint8)
+
+
+def place(values: torch.Tensor, layout: str) -> Placed:
+    """Copy `values` into a poisoned buffer: "dense", "stepped" (gaps in every dimension), "transposed" or "expanded".
+
+    An expanded tensor has stride 0 in its first dimension and takes its values from the first row.
+    """
+    empty = place_output(values.shape, values.dtype, layout)
+    if layout == "expanded":
+        empty.view[:1].copy_(values[:1])
+        return Placed(empty.view[:1].expand(values.shape), empty.buffer)
+    empty.view.copy_(values)
+    return empty
+
+
+def place_output(shape: torch.Size | tuple[int, ...], dtype: torch.dtype, layout: str) -> Placed:
+    """Poison of the given shape and layout."""
+    steps = [2 if layout == "stepped" else 1 for _ in shape]
+    if layout == "stepped" and len(shape) > 1:
+        steps[-1] = 3
+    order = list(reversed(range(len(shape)))) if layout != "transposed" else list(range(len(shape)))
+    strides, extent = [0] * len(shape), 1
+    for dim in order:
+        strides[dim] = extent * steps[dim]
+        extent *= max(shape[dim], 1) * steps[dim]
+    buffer = poisoned(extent + 2 * _PAD, dtype)
+    return Placed(buffer.as_strided(tuple(shape), strides, _PAD), buffer)
+
+
+def poisoned(numel: int, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full((numel * dtype.itemsize,), POISON, dtype=torch.uint8).view(dtype)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the operands of one run lie: a word per input, one for the output, what is pinned.
+
+    `in_place` means the output is the first input; `flush` runs with subnormal floats as zeros.
+    """
+
+    inputs: tuple[str, ...]
+    output: str
+    force: Force | None = None
+    in_place: bool = False
+    flush: bool = False
+
+    def __str__(self) -> str:
+        inputs = ", ".join(self.inputs)
+        text = f"in place, {inputs}" if self.in_place else f"{inputs} -> {self.output}"
+        if self.flush:
+            text += ", flushing subnormals"
+        return f"{text}, ILP" if self.force is not None and self.force.ilp else text
+
+
+def whole(arity: int, flush: bool) -> Iterator[Layout]:
+    """For the large grids: the dense kernels, plain and ILP, and the strided one."""
+    yield Layout(("dense",) * arity, "dense")
+    yield Layout(("dense",) * arity, "dense", Force(ilp=True))
+    yield Layout(("stepped",) * arity, "dense")
+    if flush:
+        yield Layout(("dense",) * arity, "dense", flush=True)
+
+
+def castout(arity: int) -> Iterator[Layout]:
+    """For an output of another dtype than the natural one, beside the dense arrangement."""
+    yield Layout(("dense",) * arity, "dense", Force(ilp=True))
+    yield Layout(("stepped",) * arity, "dense")
+    yield Layout(("stepped",) * arity, "dense", Force(inner_contiguous=True))
+
+
+def small(arity: int, in_place: bool) -> Iterator[Layout]:
+    """For few elements of at least two dimensions: every other arrangement."""
+    dense = ("dense",) * arity
+    yield Layout(dense, "stepped")
+    yield Layout(("stepped",) * arity, "stepped")
+    yield Layout(dense, "transposed")
+    yield Layout(("transposed",) * arity, "transposed")
+    yield Layout(("transposed",) * arity, "transposed", Force(ilp=True))
+    yield Layout(("expanded",) * arity, "dense")
+    yield Layout(("stepped",) * arity, "dense", Force(inner_contiguous=True))
+    for position in range(arity):
+        for odd in ("stepped", "transposed", "expanded"):
+            yield Layout((*dense[:position], odd, *dense[position + 1 :]), "dense")
+    if in_place:
+        yield Layout(dense, "dense", in_place=True)
+        yield Layout(dense, "dense", Force(ilp=True), in_place=True)
+        yield Layout(("stepped", *dense[1:]), "stepped", in_place=True)
+        yield Layout(("transposed", *dense[1:]), "transposed", in_place=True)

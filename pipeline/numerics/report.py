@@ -1,0 +1,135 @@
+"""Failures as findings for people, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pipeline.findings import Finding, Severity
+from pipeline.numerics.reproduction import script
+from pipeline.numerics.session import Failure, Session
+
+SEVERITIES = {
+    "numerics/imprecise": Severity.WARNING,
+    "numerics/unguarded-dtype": Severity.WARNING,
+    "numerics/helper-limit": Severity.WARNING,
+}
+"""Rules that do not fail the check; every other rule does."""
+
+_HINTS = {
+    "numerics/nan": "a bare metal::min or max drops NaN, and a comparison with NaN is false",
+    "numerics/infinity": "look for an intermediate that overflows, or infinity times zero",
+    "numerics/sign-of-zero": "0 - x and x + 0 lose the sign of a zero",
+    "numerics/relative": "upstream's absolute tolerance would have passed this",
+    "numerics/imprecise": "upstream's tolerance passes this",
+    "numerics/missing-kernel": "register it, or refuse the dtype in the stub",
+    "numerics/unguarded-dtype": "the CPU refuses this dtype; refuse it in the stub too",
+    "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
+    "numerics/out-of-bounds": "check the strides of the output and the number of threads",
+}
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One finding with its data."""
+
+    finding: Finding
+    data: dict[str, Any]
+
+
+def grouped(failures: Iterable[Failure]) -> list[tuple[Failure, tuple[str, ...]]]:
+    """The first failure of each rule, dtypes and reason, with every flavour that showed it."""
+    groups: dict[tuple[object, ...], list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault((failure.rule, failure.dtypes, failure.reason), []).append(failure)
+    return [
+        (group[0], tuple(dict.fromkeys(flavour for each in group for flavour in each.flavours)))
+        for group in groups.values()
+    ]
+
+
+def reported(session: Session, failure: Failure, flavours: tuple[str, ...], kernel_path: str) -> Reported:
+    """The finding for one shrunk failure."""
+    data: dict[str, Any] = {
+        "rule": failure.rule,
+        "operator": session.operator,
+        "dtypes": list(failure.dtypes),
+        "flavours": list(flavours),
+        "layout": str(failure.run.layout),
+        "case": failure.run.case.label,
+        "host_names": list(failure.run.host_names or failure.names),
+        "inputs": {name: _shown(each) for name, each in zip(session.stub.inputs, failure.run.inputs, strict=True)},
+        "scalars": {name: _plain(value) for name, value in _scalars(session, failure).items()},
+    }
+    message = _headline(session, failure, data, flavours)
+    if failure.wrong is not None and failure.expected is not None:
+        data["expected"] = [_shown(each[failure.wrong]) for each in failure.expected.same[:1]][0]
+        data["got"] = _shown(failure.run.output[failure.wrong])
+        data["wrong"] = int(failure.wrong.sum())
+    if failure.run.launches:
+        data["reproduction"] = script(failure.run, kernel_path, _reference(session, failure))
+    severity = SEVERITIES.get(failure.rule, Severity.ERROR)
+    finding = Finding(failure.rule, severity, message, path=kernel_path, hint=_HINTS.get(failure.rule, ""))
+    return Reported(finding, data)
+
+
+def _headline(session: Session, failure: Failure, data: dict[str, Any], flavours: tuple[str, ...]) -> str:
+    dtypes = ", ".join(dict.fromkeys(failure.dtypes))
+    where = f"{session.operator} on {dtypes}"
+    if failure.names:
+        return f"{where}: {failure.names[0]} is {failure.reason}"
+    kernels = f" in {', '.join(flavours)}" if flavours else ""
+    if failure.wrong is None or failure.expected is None:
+        return f"{where}{kernels}: {failure.reason} ({failure.run.layout}, {failure.run.case.label})"
+    operands = ", ".join([*(f"{show(each)}" for each in _operands(failure)), *_scalar_words(session, failure)])
+    got, expected = show(failure.run.output[failure.wrong]), show(failure.expected.same[0][failure.wrong])
+    return f"{where}{kernels}: {session.operator}({operands}) is {got}, expected {expected} ({failure.run.layout})"
+
+
+def _operands(failure: Failure) -> list[torch.Tensor]:
+    """The operands of the wrong elements."""
+    assert failure.wrong is not None
+    return [torch.broadcast_to(each, failure.wrong.shape)[failure.wrong] for each in failure.run.inputs]
+
+
+def _scalars(session: Session, failure: Failure) -> dict[str, Any]:
+    arguments = failure.run.case.arguments
+    return {name: value for name, value in arguments.items() if name not in session.stub.inputs}
+
+
+def _scalar_words(session: Session, failure: Failure) -> list[str]:
+    return [f"{name}={value!r}" for name, value in _scalars(session, failure).items() if value is not None]
+
+
+def _reference(session: Session, failure: Failure) -> str:
+    names = dict(zip(session.stub.inputs, (f"input{index}" for index in range(len(failure.run.inputs))), strict=False))
+    words = []
+    for argument in session.stub.overload._schema.arguments:
+        value = names.get(argument.name) or repr(failure.run.case.arguments.get(argument.name))
+        words.append(f"{argument.name}={value}" if argument.kwarg_only else value)
+    return f"torch.ops.{str(session.stub.overload)}({', '.join(words)})"
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, (int, float, bool, str, type(None))) else repr(value)
+
+
+def _shown(tensor: torch.Tensor) -> dict[str, Any]:
+    return {
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "shape": list(tensor.shape),
+        "stride": list(tensor.stride()),
+        "values": show(tensor),
+    }
+
+
+def show(tensor: torch.Tensor) -> str:
+    """Up to six values in full precision."""
+    values = tensor.to(torch.complex64) if tensor.dtype is torch.complex32 else tensor
+    text = ", ".join(f"{value!r}" for value in values.reshape(-1)[:6].tolist())
+    if tensor.numel() == 1:
+        return text
+    return f"[{text}{', ...' if tensor.numel() > 6 else ''}]"

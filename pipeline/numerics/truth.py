@@ -1,0 +1,86 @@
+"""Answers of our own where torch's CPU operator is wrong or follows no rule.
+
+Each entry was seen on torch 2.13.0 CPU (x86). An entry either replaces the CPU's answer or allows another beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from pipeline.numerics.reference import Expected
+
+Arguments = dict[str, Any]
+Correction = Callable[[Arguments, Expected], Expected]
+
+
+def corrected(operator: str, arguments: Arguments, answers: Expected) -> Expected:
+    """The acceptable answers with what is known of `operator` worked in."""
+    correction = _CORRECTIONS.get(operator)
+    return correction(arguments, answers) if correction else answers
+
+
+def _either(answers: Expected, mask: torch.Tensor, value: float) -> Expected:
+    """Also accept `value` where `mask` is set."""
+    first = answers.same[0]
+    other = torch.where(mask, torch.full_like(first, value), first)
+    return replace(answers, same=(*answers.same, other))
+
+
+def _instead(answers: Expected, mask: torch.Tensor, *values: float) -> Expected:
+    """Accept only `values` where `mask` is set."""
+    first = answers.same[0]
+    variants = [torch.where(mask, torch.full_like(first, value), each) for value in values for each in answers.same]
+    wide = answers.wide
+    if wide is not None:
+        wide = torch.where(mask, torch.full_like(wide, values[0]), wide)
+    return replace(answers, same=tuple(variants), wide=wide)
+
+
+def _any_zero(arguments: Arguments, answers: Expected) -> Expected:
+    """The sign of a zero result follows no rule on CPU."""
+    first = answers.same[0]
+    if not first.dtype.is_floating_point:
+        return answers
+    return replace(answers, same=(*answers.same, torch.where(first == 0, -first, first)))
+
+
+def _gelu(arguments: Arguments, answers: Expected) -> Expected:
+    """CPU multiplies infinity by zero; the limits are infinity and zero (pytorch #192318)."""
+    operand = arguments["self"]
+    answers = _instead(answers, operand == math.inf, math.inf)
+    return _instead(answers, operand == -math.inf, -0.0, 0.0)
+
+
+def _silu(arguments: Arguments, answers: Expected) -> Expected:
+    return _either(answers, arguments["self"] == -math.inf, 0.0)
+
+
+def _lerp(arguments: Arguments, answers: Expected) -> Expected:
+    """An infinite start at weight 1 is NaN on CPU (0 times infinity) where the end would do."""
+    start, end, weight = torch.broadcast_tensors(
+        arguments["self"], arguments["end"], torch.as_tensor(arguments["weight"])
+    )
+    first = answers.same[0]
+    at_end = torch.isinf(start) & (weight == 1) & torch.isnan(first)
+    return replace(answers, same=(*answers.same, torch.where(at_end, end.to(first.dtype), first)))
+
+
+def _gcd(arguments: Arguments, answers: Expected) -> Expected:
+    """The CPU leaves the sign of the smallest integer on the result."""
+    first = answers.same[0]
+    return replace(answers, same=(*answers.same, first.abs()))
+
+
+_CORRECTIONS: dict[str, Correction] = {
+    "gelu": _gelu,
+    "silu": _silu,
+    "lerp": _lerp,
+    "gcd": _gcd,
+    "remainder": _any_zero,
+    "special_modified_bessel_i1": _any_zero,
+}
