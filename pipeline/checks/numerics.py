@@ -1,70 +1,75 @@
-"""The numerical check: an operator's kernels run on the CPU, or on a Mac, against torch's CPU operator."""
+"""The numerical check: an operator's kernels run on the CPU, or on a Mac, against torch's CPU operator.
+
+Nothing here imports torch: a result that is already known comes back in milliseconds, and a new one is made by a
+process of its own, which a crashing kernel cannot take us with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import PipelineError
 from pipeline.findings import CheckResult, Finding, Severity
+from pipeline.numerics.job import Job
+from pipeline.numerics.result import CHECK, NumericsResult
 
-CHECK = "numerics"
-
-NOT_A_MAC = (
-    "This ran on a CPU, which is not a Mac: faults of Apple's compiler, fast-math values, memory order between "
-    "threadgroups and speed do not show here."
-)
+_KEPT = 500
 
 
-@dataclass(frozen=True)
-class NumericsResult:
-    """The line of the evidence table, and the data behind it for `--json`."""
+def check_numerics(job: Job, *, cache: Path | None = None) -> NumericsResult:
+    """Compare an operator's kernels with the CPU for every dtype and flavour they are registered for.
 
-    result: CheckResult
-    data: dict[str, Any]
-
-
-def check_numerics(
-    operator: str,
-    kernel: str,
-    stub: str | None = None,
-    *,
-    include: Sequence[Path] = (),
-    kernel_path: str = "",
-) -> NumericsResult:
-    """Compare the kernels in the text `kernel` with the CPU for every dtype and flavour they are registered for.
-
-    `stub` is the text of the host stub that launches them; without it the stub is implied by the registered names.
-    `include` are folders that hold `c10/metal` (the installed torch's when there are none).
+    The result is taken from the folder `cache` when nothing that it depends on has changed; the user's cache folder
+    when None. A kernel that crashes is a finding.
     """
-    import torch  # noqa: PLC0415
-
-    from pipeline.exec_kernel.execute import Kernels
-    from pipeline.metal import Launch, ShaderError, compile_shader
-    from pipeline.numerics.examine import examine
-
-    path = kernel_path or f"kernels/{operator}.metal"
-    torch.set_num_threads(1)
+    folder = cache or default_folder()
+    entry = folder / f"{job.key()}.json"
     try:
-        library = compile_shader(kernel, include=list(include), name=path)
-    except ShaderError as error:
-        finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], path=path)
-        return NumericsResult(CheckResult.from_findings(CHECK, "the kernel does not compile", [finding]), {})
-    kernels = Kernels.of(library, launch=Launch(flush_subnormals=False))
-    flushing = Kernels.of(library, launch=Launch(flush_subnormals=True))
-    try:
-        found = examine(operator, kernels, flushing, kernel, path)
-    except PipelineError as error:
-        return NumericsResult(CheckResult.not_run(CHECK, str(error)), {})
-    summary = (
-        f"{len(found.launched)} kernels on {len(found.dtypes)} dtypes, {found.runs} runs, {found.elements} elements "
-        f"compared with torch CPU, {found.masked} not comparable"
-    )
-    not_covered = [NOT_A_MAC]
-    if found.idle:
-        not_covered.append(f"{len(found.idle)} registered kernels that no case asks for: {', '.join(found.idle[:8])}")
-    findings = [each.finding for each in found.reports]
-    data = {**asdict(found), "reports": [each.data for each in found.reports]}
-    return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)
+        return NumericsResult.from_json(entry.read_text())
+    except (OSError, ValueError, KeyError):
+        pass
+    result = _in_own_process(job)
+    _save(entry, result)
+    return result
+
+
+def default_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "mps-to-metal" / "numerics"
+
+
+def _in_own_process(job: Job) -> NumericsResult:
+    command = [sys.executable, "-m", "pipeline.numerics.worker"]
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run(command, input=job.to_json(), capture_output=True, text=True, cwd=root, check=False)
+    lines = done.stdout.splitlines()
+    if done.returncode == 0 and lines:
+        return NumericsResult.from_json(lines[-1])
+    if done.returncode < 0:
+        stage = done.stderr.strip().splitlines()[-1:] or ["before any kernel ran"]
+        message = f"{job.operator}: the process died of signal {-done.returncode} ({stage[0]})"
+        finding = Finding("numerics/crash", Severity.ERROR, message, path=job.kernel_path or None)
+        return NumericsResult(CheckResult.from_findings(CHECK, "a kernel crashed", [finding]), {})
+    error = done.stderr.strip().splitlines()[-1:] or ["no message"]
+    raise PipelineError(f"the numerical check of {job.operator} broke: {error[0]}")
+
+
+def _save(entry: Path, result: NumericsResult) -> None:
+    """Write atomically, and drop the oldest results beyond some hundred."""
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=entry.parent, suffix=".part", delete=False) as part:
+        part.write(result.to_json())
+    Path(part.name).replace(entry)
+    by_age = sorted(entry.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in by_age[_KEPT:]:
+        old.unlink(missing_ok=True)
+
+
+def as_json(result: NumericsResult) -> str:
+    """For `--json`: the evidence line, its findings and the data."""
+    return json.dumps(json.loads(result.to_json()), indent=2)

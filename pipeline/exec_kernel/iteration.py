@@ -91,9 +91,7 @@ class Iteration:
 
     @cached_property
     def has_contiguous_first_dim(self) -> bool:
-        return all(
-            stride[0] == operand.dtype.size for stride, operand in zip(self.strides, self.operands, strict=True)
-        )
+        return all(stride[0] == operand.dtype.size for stride, operand in zip(self.strides, self.operands, strict=True))
 
     @cached_property
     def can_use_32bit_indexing(self) -> bool:
@@ -139,7 +137,7 @@ def iterate(outputs: Sequence[Operand], inputs: Sequence[Operand], common: Dtype
     sizes = broadcast_sizes([operand.sizes for operand in inputs] or [operand.sizes for operand in outputs])
     for output in outputs:
         if output.sizes != sizes:
-            raise IterationError(f"output of shape {list(output.sizes)} does not match the broadcast shape {list(sizes)}")
+            raise IterationError(f"the output has shape {list(output.sizes)}, the operands broadcast to {list(sizes)}")
     if len(sizes) > MAX_DIMS:
         raise IterationError(f"{len(sizes)} dimensions; kernels take at most {MAX_DIMS}")
     outer_first = [_byte_strides(operand, sizes) for operand in operands]
@@ -213,9 +211,7 @@ def _coalesced(iteration: Iteration) -> Iteration:
         mergeable = (
             shape[-1] == 1
             or size == 1
-            or all(
-                shape[-1] * mine[-1] == stride[dim] for mine, stride in zip(strides, iteration.strides, strict=True)
-            )
+            or all(shape[-1] * mine[-1] == stride[dim] for mine, stride in zip(strides, iteration.strides, strict=True))
         )
         if mergeable:
             if shape[-1] == 1:

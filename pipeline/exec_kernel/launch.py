@@ -102,9 +102,7 @@ def plan(
     return launches
 
 
-def _unary(
-    request: Request, part: Iteration, scalar: bytes | None, registered: Registered, force: Force
-) -> Launch:
+def _unary(request: Request, part: Iteration, scalar: bytes | None, registered: Registered, force: Force) -> Launch:
     source, output = part.inputs[0].dtype, part.output.dtype
     plain = request.scalar is None
     ilp = False
@@ -130,8 +128,7 @@ def _unary(
         packed = struct.pack("2I", part.ndim - 1, part.shape[0])
         return _tiled(name, flavour, part, (*tensors, *_outer(part, (1, 0)), packed))
     if flavour == "strided":
-        arguments = [*tensors, _longs(part.shape), _longs(part.strides[1]), _longs(part.strides[0]), _uints(part.ndim)]
-        return _rows(name, flavour, part, (*arguments, *_given(scalar)))
+        return _rows(name, flavour, part, (*tensors, *_unary_strides(part), _uints(part.ndim), *_given(scalar)))
     if ilp:
         return _line(name, flavour, _tiles(part.numel), (*tensors, _uints(part.numel)))
     return _line(name, flavour, part.numel, (*tensors, *_given(scalar)))
@@ -155,8 +152,8 @@ def _unary_castout(request: Request, part: Iteration, registered: Registered, fo
         packed = struct.pack("4I", part.ndim - 1, part.shape[0], output.size, output.code)
         return _tiled(inner_name, "inner_contiguous_castout", part, (*tensors, *_outer(part, (1, 0)), packed))
     name = names.castout_name(request, "strided_castout", source)
-    arguments = (*tensors, _longs(part.shape), _longs(part.strides[1]), _longs(part.strides[0]))
-    return _rows(name, "strided_castout", part, (*arguments, _uints(part.ndim, output.code)))
+    strides = _unary_strides(part)
+    return _rows(name, "strided_castout", part, (*tensors, *strides, _uints(part.ndim, output.code)))
 
 
 def _unary_with_params(request: Request, part: Iteration, scalar: bytes | None) -> Launch:
@@ -166,13 +163,10 @@ def _unary_with_params(request: Request, part: Iteration, scalar: bytes | None) 
     tensors = _tensors(part)
     if part.is_contiguous:
         return _line(name, flavour, part.numel, (*tensors, *_given(scalar)))
-    arguments = (*tensors, _longs(part.shape), _longs(part.strides[1]), _longs(part.strides[0]), _uints(part.ndim))
-    return _rows(name, flavour, part, (*arguments, *_given(scalar)))
+    return _rows(name, flavour, part, (*tensors, *_unary_strides(part), _uints(part.ndim), *_given(scalar)))
 
 
-def _binary(
-    request: Request, part: Iteration, scalar: bytes | None, registered: Registered, force: Force
-) -> Launch:
+def _binary(request: Request, part: Iteration, scalar: bytes | None, registered: Registered, force: Force) -> Launch:
     left, right, output = _downcast(part.inputs[0]), _downcast(part.inputs[1]), part.output.dtype
     given = _given(scalar)
     if request.natural not in (None, output):
@@ -198,8 +192,7 @@ def _binary(
     inner_name = names.binary_name(request, "inner_contiguous", False, output, left, part.common)
     if not cast and request.scalar is None and _uses_inner_contiguous(part, force) and registered(inner_name):
         packed = struct.pack("2I", part.ndim - 1, part.shape[0])
-        arguments = (*_tensors(part), *_outer(part, (0, 1, 2)), packed)
-        return _tiled(inner_name, "inner_contiguous", part, arguments)
+        return _tiled(inner_name, "inner_contiguous", part, (*_tensors(part), *_outer(part, (0, 1, 2)), packed))
     name = names.binary_name(request, "strided", cast, output, left, part.common)
     flavour = "strided_cast" if cast else "strided"
     return _line(name, flavour, part.numel, (*_tensors(part), *given, *_strided(part, left, right, output)))
@@ -231,11 +224,10 @@ def _binary_with_params(request: Request, part: Iteration, scalar: bytes | None)
     name = names.binary_params_name(request, flavour, cast, output, left)
     label = f"{flavour}_cast" if cast else flavour
     if not part.is_contiguous:
-        arguments = (*_tensors(part), *_given(scalar), *_strided(part, left, right, output))
-    else:
-        sizes = (_uints(left.size, right.size, left.code, right.code),) if cast else ()
-        arguments = (*_tensors(part), *_given(scalar), *sizes)
-    return _line(name, label, part.numel, arguments)
+        strides = _strided(part, left, right, output)
+        return _line(name, label, part.numel, (*_tensors(part), *_given(scalar), *strides))
+    sizes = (_uints(left.size, right.size, left.code, right.code),) if cast else ()
+    return _line(name, label, part.numel, (*_tensors(part), *_given(scalar), *sizes))
 
 
 def _ternary(request: Request, part: Iteration) -> Launch:
@@ -251,8 +243,8 @@ def _ternary(request: Request, part: Iteration) -> Launch:
         return _line(name, label, part.numel, (*_tensors(part), *((sizes, codes) if cast else ())))
     strides = tuple(_longs(stride) for stride in part.strides)
     codes = _uints(*(each.code for each in types), part.output.dtype.code)
-    arguments = (*_tensors(part), _longs(part.shape), *strides, _uints(part.ndim), *((codes,) if cast else ()))
-    return _line(name, label, part.numel, arguments)
+    casts = (codes,) if cast else ()
+    return _line(name, label, part.numel, (*_tensors(part), _longs(part.shape), *strides, _uints(part.ndim), *casts))
 
 
 def _broadcast_flavour(part: Iteration) -> str | None:
@@ -309,6 +301,10 @@ def _tensors(part: Iteration) -> tuple[OperandArgument, ...]:
 def _strided(part: Iteration, left: Dtype, right: Dtype, output: Dtype) -> tuple[bytes, ...]:
     strides = tuple(_longs(stride) for stride in part.strides)
     return (_longs(part.shape), *strides, _uints(part.ndim, left.code, right.code, output.code))
+
+
+def _unary_strides(part: Iteration) -> tuple[bytes, ...]:
+    return (_longs(part.shape), _longs(part.strides[1]), _longs(part.strides[0]))
 
 
 def _outer(part: Iteration, order: tuple[int, ...]) -> tuple[bytes, ...]:

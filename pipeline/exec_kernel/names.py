@@ -92,7 +92,9 @@ def askable(
             )
         case Helper.TERNARY:
             cast = inputs[0] is not inputs[1] or inputs[0] is not inputs[2]
-            return frozenset(ternary_name(request, flavour, cast, output, inputs[0]) for flavour in ("dense", "strided"))
+            return frozenset(
+                ternary_name(request, flavour, cast, output, inputs[0]) for flavour in ("dense", "strided")
+            )
 
 
 def unary_name(request: Request, flavour: str, output: Dtype, source: Dtype) -> str:
@@ -161,9 +163,7 @@ def _binary_flavours(request: Request, output: Dtype, cast: bool) -> tuple[str, 
     return tuple(flavours)
 
 
-def _promoted_scalar_names(
-    request: Request, inputs: tuple[Dtype, ...], output: Dtype, common: Dtype
-) -> set[str]:
+def _promoted_scalar_names(request: Request, inputs: tuple[Dtype, ...], output: Dtype, common: Dtype) -> set[str]:
     """An integer scalar beside a float32 tensor is cast on the host, and the kernel without a cast is used."""
     names = set()
     for flavour, tensor, scalar in (

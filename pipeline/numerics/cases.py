@@ -72,10 +72,12 @@ def grids(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any], extra: Sequen
 def small(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
     """A few elements of two and three dimensions, for the layouts; and none, and one."""
     distinct = tuple(dict.fromkeys(stub.inputs))
-    for shape in ((3, 5), (2, 3, 4)):
+    shapes: tuple[tuple[int, ...], ...] = ((3, 5), (2, 3, 4))
+    for shape in shapes:
         tensors = [values.random(dtype, 24, 10 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
         yield _case(stub, scalars, tensors, f"shape {list(shape)}")
-    for shape in ((), (1,), (0,), (3, 0)):
+    edges: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (3, 0))
+    for shape in edges:
         tensors = [values.random(dtype, 24, 20 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
         yield _case(stub, scalars, tensors, f"shape {list(shape)}", plain_only=True)
 

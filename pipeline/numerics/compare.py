@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -10,18 +10,24 @@ from pipeline.numerics.reference import MPS_ATOL, MPS_RTOL, Expected, rtol
 
 # Results that are a choice among the operands, an exact function of them, or a correctly rounded one: every bit counts.
 EXACT = frozenset(
-    """neg abs sign sgn signbit ceil floor trunc round frac positive relu relu6 hardtanh threshold threshold_backward
-    hardtanh_backward clamp clamp_min clamp_max clip maximum minimum max min fmax fmin where copysign nextafter fmod
-    logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
-    bitwise_right_shift eq ne lt le gt ge isnan isinf isfinite isposinf isneginf isclose conj_physical conj real imag
-    heaviside nan_to_num flip roll repeat pixel_shuffle pixel_unshuffle hardshrink frexp gcd lcm isin bincount""".split()
+    {
+        *("neg", "abs", "sign", "sgn", "signbit", "positive", "copysign", "nextafter", "frexp"),
+        *("ceil", "floor", "trunc", "round", "frac", "fmod", "gcd", "lcm", "heaviside", "nan_to_num"),
+        *("relu", "relu6", "hardtanh", "hardtanh_backward", "threshold", "threshold_backward", "hardshrink"),
+        *("clamp", "clamp_min", "clamp_max", "maximum", "minimum", "max", "min", "fmax", "fmin", "where"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "isclose"),
+        *("conj_physical", "real", "imag", "flip", "roll", "repeat", "pixel_shuffle", "pixel_unshuffle"),
+        *("isin", "bincount"),
+    }
 )
 
 # The same for complex operands, where most of the above are computed.
 EXACT_COMPLEX = frozenset(
-    "neg positive where conj_physical conj real imag flip roll repeat pixel_shuffle pixel_unshuffle".split()
+    {"neg", "positive", "where", "conj_physical", "real", "imag", "flip", "roll", "repeat"}
+    | {"pixel_shuffle", "pixel_unshuffle"}
 )
-
 
 _GROSS = {
     torch.float32: 1e-3,
@@ -38,13 +44,9 @@ def is_exact(operator: str, complex_operands: bool) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`wrong` marks bad elements; `masked` counts those that could not be compared.
-
-    `reason` names the measure that failed: value, sign of zero, class (NaN or infinity), or bits.
-    """
+    """`wrong` marks bad elements, `masked` counts those that could not be compared."""
 
     wrong: torch.Tensor
-    reason: str
     masked: int = 0
 
     @property
@@ -57,70 +59,83 @@ def compare(
     expected: Expected,
     exact: bool,
     inputs_finite: torch.Tensor | None = None,
-    operands_subnormal: torch.Tensor | None = None,
+    unsafe: torch.Tensor | None = None,
 ) -> Verdict:
     """Compare element by element. `got` has the dtype and shape of `expected`.
 
     `exact` asks for every bit. `inputs_finite` marks elements whose operands were all finite: complex results are
-    compared only loosely elsewhere, where the CPU itself follows no rule. `operands_subnormal` marks elements that a
-    GPU may compute from zeros; they are masked when an inexact operator differs there.
+    compared only loosely elsewhere, where the CPU itself follows no rule. `unsafe` marks elements that are masked when
+    they differ, such as those a GPU computes from flushed operands.
     """
-    verdict = _compare(got, expected, exact, inputs_finite)
-    if operands_subnormal is None or verdict.passed:
-        return verdict
-    masked = verdict.wrong & operands_subnormal
-    wrong = verdict.wrong & ~operands_subnormal
-    return replace(verdict, wrong=wrong, masked=verdict.masked + int(masked.sum()))
-
-
-def _compare(got: torch.Tensor, expected: Expected, exact: bool, inputs_finite: torch.Tensor | None) -> Verdict:
+    masked = 0
     if got.dtype.is_complex:
-        return _compare_complex(got, expected, exact, inputs_finite)
-    if not got.dtype.is_floating_point:
+        wrong, masked = _wrong_complex(got, expected, exact, inputs_finite)
+    elif not got.dtype.is_floating_point:
         wrong = torch.ones_like(got, dtype=torch.bool)
         for answer in expected.same:
             wrong &= got != answer
-        return Verdict(wrong, "value")
-    if exact:
+    elif exact:
         wrong = torch.ones_like(got, dtype=torch.bool)
         for answer in expected.same:
             wrong &= ~_identical(got, answer)
-        return Verdict(wrong, _reason(got, expected, wrong, "bits"))
+    else:
+        wrong = _wrong_float(got, expected)
+    if unsafe is not None:
+        masked += int((wrong & unsafe).sum())
+        wrong &= ~unsafe
+    return Verdict(wrong, masked)
+
+
+def subnormal(tensor: torch.Tensor, margin: float = 1.0) -> torch.Tensor:
+    """Values below `margin` times the smallest normal number, in either part of a complex one, but not zero.
+
+    An Apple GPU reads subnormal float and bfloat numbers as zero; it keeps those of half.
+    """
+    if tensor.dtype is torch.complex64:
+        return subnormal(tensor.real, margin) | subnormal(tensor.imag, margin)
+    if tensor.dtype in (torch.float32, torch.bfloat16):
+        return (tensor != 0) & (tensor.abs() < margin * torch.finfo(tensor.dtype).smallest_normal)
+    return torch.zeros(tensor.shape, dtype=torch.bool)
+
+
+def by_reason(got: torch.Tensor, expected: Expected, wrong: torch.Tensor, exact: bool) -> dict[str, torch.Tensor]:
+    """The wrong elements by what is wrong with them: NaN, infinity, sign of zero, value, relative, imprecise.
+
+    A wrong value that upstream's absolute tolerance would let pass is "relative" when whole digits are wrong, and
+    "imprecise" when only the last ones are; of these three only the worst is given.
+    """
+    answer = expected.same[0]
+    if not (got.dtype.is_floating_point or got.dtype.is_complex):
+        return {"value": wrong}
+    nan = wrong & (torch.isnan(answer) != torch.isnan(got))
+    infinity = wrong & ~nan & (torch.isinf(answer) != torch.isinf(got))
+    zero = wrong & (answer == 0) & (got == 0)
+    rest = wrong & ~nan & ~infinity & ~zero
+    found = {"NaN": nan, "infinity": infinity, "sign of zero": zero}
+    if bool(rest.any()):
+        name, mask = ("value", rest) if exact else _graded(got, answer, rest)
+        found[name] = mask
+    return {name: mask for name, mask in found.items() if bool(mask.any())}
+
+
+def _graded(got: torch.Tensor, answer: torch.Tensor, wrong: torch.Tensor) -> tuple[str, torch.Tensor]:
+    wide = torch.complex128 if got.dtype.is_complex else torch.float64
+    error, size = (got.to(wide) - answer.to(wide)).abs(), answer.to(wide).abs()
+    outside = wrong & ~(error <= MPS_ATOL + rtol(got.dtype) * size)
+    if bool(outside.any()):
+        return "value", outside
+    gross = wrong & (error > _GROSS[got.dtype] * size)
+    return ("relative", gross) if bool(gross.any()) else ("imprecise", wrong)
+
+
+def _wrong_float(got: torch.Tensor, expected: Expected) -> torch.Tensor:
     right = torch.zeros_like(got, dtype=torch.bool)
     for answer in expected.same:
         right |= _near(got, answer.double(), expected.slack)
     if expected.wide is not None:
         right |= _near(got, expected.wide, expected.slack)
         right |= _near(got, expected.wide.to(got.dtype).double(), expected.slack)
-    wrong = ~right | _wrong_zero(got, expected)
-    return Verdict(wrong, _reason(got, expected, wrong, "value"))
-
-
-def subnormal(tensor: torch.Tensor) -> torch.Tensor:
-    """Values that an Apple GPU reads as zero, in either part of a complex number."""
-    if tensor.dtype is torch.complex64:
-        return subnormal(tensor.real) | subnormal(tensor.imag)
-    if tensor.dtype in (torch.float32, torch.bfloat16):
-        return (tensor != 0) & (tensor.abs() < torch.finfo(tensor.dtype).smallest_normal)
-    return torch.zeros(tensor.shape, dtype=torch.bool)
-
-
-def graded(verdict: Verdict, got: torch.Tensor, expected: Expected) -> tuple[str, torch.Tensor]:
-    """The worst measure that failed and the elements it concerns.
-
-    A wrong "value" that upstream's absolute tolerance would let pass is called "relative" when whole digits are wrong,
-    and "imprecise" when only the last ones are.
-    """
-    if verdict.reason != "value" or not (got.dtype.is_floating_point or got.dtype.is_complex):
-        return verdict.reason, verdict.wrong
-    answer = expected.same[0].to(torch.complex128 if got.dtype.is_complex else torch.float64)
-    error = (got.to(answer.dtype) - answer).abs()
-    size = answer.abs()
-    outside = verdict.wrong & ~(error <= MPS_ATOL + rtol(got.dtype) * size)
-    if bool(outside.any()):
-        return "value", outside
-    gross = verdict.wrong & (error > _GROSS[got.dtype] * size)
-    return ("relative", gross) if bool(gross.any()) else ("imprecise", verdict.wrong)
+    return ~right | _wrong_zero(got, expected)
 
 
 def _near(got: torch.Tensor, answer: torch.Tensor, slack: torch.Tensor | None) -> torch.Tensor:
@@ -154,9 +169,9 @@ def _identical(got: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
     return ((got == answer) & same_sign) | (torch.isnan(got) & torch.isnan(answer))
 
 
-def _compare_complex(
+def _wrong_complex(
     got: torch.Tensor, expected: Expected, exact: bool, inputs_finite: torch.Tensor | None
-) -> Verdict:
+) -> tuple[torch.Tensor, int]:
     real = torch.float16 if got.dtype is torch.complex32 else torch.float32
     value = torch.view_as_real(got).double()
     finite = torch.isfinite(value).all(-1)
@@ -182,18 +197,4 @@ def _compare_complex(
     if inputs_finite is not None:
         loose &= ~inputs_finite
     masked = int((loose & ~right).sum())
-    return Verdict(~(right | loose), "value", masked)
-
-
-def _reason(got: torch.Tensor, expected: Expected, wrong: torch.Tensor, default: str) -> str:
-    if not bool(wrong.any()):
-        return default
-    answer = expected.same[0][wrong]
-    bad = got[wrong]
-    if bool((torch.isnan(answer) != torch.isnan(bad)).any()):
-        return "NaN"
-    if bool((torch.isinf(answer) != torch.isinf(bad)).any()):
-        return "infinity"
-    if bool(((answer == 0) & (bad == 0)).all()):
-        return "sign of zero"
-    return default
+    return ~(right | loose), masked

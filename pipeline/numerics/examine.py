@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from pipeline.exec_kernel.execute import Kernels
 from pipeline.numerics import cases
 from pipeline.numerics.cases import Case
 from pipeline.numerics.frontend import Stub, stub_for
 from pipeline.numerics.host import Host, implied_host
+from pipeline.numerics.job import Job
 from pipeline.numerics.report import Reported, grouped, reported
 from pipeline.numerics.session import Session
 from pipeline.numerics.shrink import shrink
@@ -37,18 +40,13 @@ class Examined:
 
 
 def examine(
-    operator: str,
-    kernels: Kernels,
-    flushing: Kernels | None,
-    source: str,
-    kernel_path: str,
-    progress: Callable[[str], None] = lambda text: None,
+    job: Job, kernels: Kernels, flushing: Kernels | None, kernel_path: str, progress: Callable[[str], None]
 ) -> Examined:
     """Run every case of the operator. Raises PipelineError when the operator or its host side is not known."""
-    stub = stub_for(f"{operator.removeprefix('special_')}_stub")
-    host: Host = implied_host(operator, len(stub.inputs), sorted(kernels.names))
+    stub = stub_for(f"{job.operator.removeprefix('special_')}_stub")
+    host: Host = implied_host(job.operator, len(stub.inputs), sorted(kernels.names))
     session = Session(stub, host, kernels, flushing)
-    for case in _cases(stub, literals(source)):
+    for case in _cases(stub, literals(job.kernel), _dtypes(job), progress):
         session.try_case(case)
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
@@ -56,7 +54,7 @@ def examine(
     ]
     tally = session.tally
     return Examined(
-        operator,
+        job.operator,
         tuple(reports),
         tuple(sorted(tally.dtypes)),
         tally.refused,
@@ -71,20 +69,30 @@ def examine(
 def literals(source: str) -> list[float]:
     """The numbers a kernel's text compares and computes with: boundaries worth trying."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/|#include[^\n]*", " ", source, flags=re.S)
-    found = re.findall(r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\d+)[fh]?(?![\w.])", text)
+    found = re.findall(
+        r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\d+)[fh]?(?![\w.])", text
+    )
     numbers = dict.fromkeys(float(each) for each in found)
     return [sign * number for number in numbers if number < 3e38 for sign in (1.0, -1.0)][:64]
 
 
-def _cases(stub: Stub, extra: Sequence[float]) -> Iterator[Case]:
+def _dtypes(job: Job) -> tuple[torch.dtype, ...]:
+    return tuple(getattr(torch, name) for name in job.dtypes) or cases.DTYPES
+
+
+def _cases(
+    stub: Stub, extra: Sequence[float], dtypes: Sequence[torch.dtype], progress: Callable[[str], None]
+) -> Iterator[Case]:
+    several = len(set(stub.inputs)) > 1
     for scalars in _scalar_sets(stub):
-        for dtype in cases.DTYPES:
+        for dtype in dtypes:
+            progress(f"{stub.overload} on {dtype}")
             yield from cases.grids(stub, dtype, scalars, extra)
             yield from cases.small(stub, dtype, scalars)
-            if len(set(stub.inputs)) > 1:
+            if several:
                 yield from cases.broadcast(stub, [dtype] * len(stub.inputs), scalars)
                 yield from cases.scalar_operands(stub, dtype, scalars)
-        if len(set(stub.inputs)) > 1:
+        if several and len(dtypes) > 1:
             yield from cases.mixed(stub, scalars)
 
 

@@ -13,7 +13,8 @@ import torch
 
 from pipeline.exec_kernel.launch import Force
 
-_PAD = 9  # Elements before and after; odd, so that one-byte dtypes start off a 4-byte boundary.
+_PAD = 9  # Elements before and after at least; odd, so that one-byte dtypes start off a 4-byte boundary.
+_STRETCH = 6  # A step of 2 times a step of 3: the most that a layout stretches a tensor.
 POISON = 0xA5
 
 
@@ -31,12 +32,12 @@ class Placed:
         return self.buffer[mask].view(torch.uint8)
 
 
-def place(values: torch.Tensor, layout: str) -> Placed:
+def place(values: torch.Tensor, layout: str, spacious: bool = False) -> Placed:
     """Copy `values` into a poisoned buffer: "dense", "stepped" (gaps in every dimension), "transposed" or "expanded".
 
     An expanded tensor has stride 0 in its first dimension and takes its values from the first row.
     """
-    empty = place_output(values.shape, values.dtype, layout)
+    empty = place_output(values.shape, values.dtype, layout, spacious)
     if layout == "expanded":
         empty.view[:1].copy_(values[:1])
         return Placed(empty.view[:1].expand(values.shape), empty.buffer)
@@ -44,8 +45,13 @@ def place(values: torch.Tensor, layout: str) -> Placed:
     return empty
 
 
-def place_output(shape: torch.Size | tuple[int, ...], dtype: torch.dtype, layout: str) -> Placed:
-    """Poison of the given shape and layout."""
+def place_output(
+    shape: torch.Size | tuple[int, ...], dtype: torch.dtype, layout: str, spacious: bool = False
+) -> Placed:
+    """Poison of the given shape and layout; `spacious` when another operand lies wider than this one.
+
+    Then strides taken from that operand still end within the buffer.
+    """
     steps = [2 if layout == "stepped" else 1 for _ in shape]
     if layout == "stepped" and len(shape) > 1:
         steps[-1] = 3
@@ -54,8 +60,9 @@ def place_output(shape: torch.Size | tuple[int, ...], dtype: torch.dtype, layout
     for dim in order:
         strides[dim] = extent * steps[dim]
         extent *= max(shape[dim], 1) * steps[dim]
-    buffer = poisoned(extent + 2 * _PAD, dtype)
-    return Placed(buffer.as_strided(tuple(shape), strides, _PAD), buffer)
+    pad = _PAD + 2 * torch.Size(shape).numel() * (_STRETCH if spacious else 1)
+    buffer = poisoned(extent + 2 * pad, dtype)
+    return Placed(buffer.as_strided(tuple(shape), strides, pad), buffer)
 
 
 def poisoned(numel: int, dtype: torch.dtype) -> torch.Tensor:
@@ -74,6 +81,10 @@ class Layout:
     force: Force | None = None
     in_place: bool = False
     flush: bool = False
+
+    @property
+    def spacious(self) -> bool:
+        return "stepped" in (*self.inputs, self.output)
 
     def __str__(self) -> str:
         inputs = ", ".join(self.inputs)

@@ -66,7 +66,7 @@ def reported(session: Session, failure: Failure, flavours: tuple[str, ...], kern
     }
     message = _headline(session, failure, data, flavours)
     if failure.wrong is not None and failure.expected is not None:
-        data["expected"] = [_shown(each[failure.wrong]) for each in failure.expected.same[:1]][0]
+        data["expected"] = _shown(failure.expected.same[0][failure.wrong])
         data["got"] = _shown(failure.run.output[failure.wrong])
         data["wrong"] = int(failure.wrong.sum())
     if failure.run.launches:
@@ -110,7 +110,7 @@ def _reference(session: Session, failure: Failure) -> str:
     for argument in session.stub.overload._schema.arguments:
         value = names.get(argument.name) or repr(failure.run.case.arguments.get(argument.name))
         words.append(f"{argument.name}={value}" if argument.kwarg_only else value)
-    return f"torch.ops.{str(session.stub.overload)}({', '.join(words)})"
+    return f"torch.ops.{session.stub.overload}({', '.join(words)})"
 
 
 def _plain(value: object) -> object:

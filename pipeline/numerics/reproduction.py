@@ -57,7 +57,11 @@ def _tensor(tensor: torch.Tensor) -> str:
     if tensor.is_contiguous():
         return values if tensor.dim() == 1 else f"{values}.reshape({list(tensor.shape)})"
     copied = f"{_empty(tensor)}.copy_({values}.reshape({list(tensor.shape)}))"
-    return copied if 0 not in tensor.stride() else f"{values}.reshape({list(tensor.shape)})[:1].expand({list(tensor.shape)})"
+    return (
+        copied
+        if 0 not in tensor.stride()
+        else f"{values}.reshape({list(tensor.shape)})[:1].expand({list(tensor.shape)})"
+    )
 
 
 def _empty(tensor: torch.Tensor) -> str:

@@ -14,11 +14,13 @@ from pipeline.exec_kernel.iteration import IterationError
 from pipeline.exec_kernel.launch import HelperLimit, HostRefusal, Launch
 from pipeline.numerics import layouts, truth
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import Verdict, compare, graded, is_exact, subnormal
+from pipeline.numerics.compare import Verdict, by_reason, compare, is_exact, subnormal
 from pipeline.numerics.frontend import Stub, common_dtype
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.layouts import Layout, Placed
 from pipeline.numerics.reference import Expected, ReferenceRefusedError, expected
+
+_FLUSH_MARGIN = 2.0**24
 
 _CAST_OUT = (
     torch.float32,
@@ -135,7 +137,7 @@ class Session:
         output = (
             inputs[0]
             if layout.in_place
-            else layouts.place_output(answers.shape, out_dtype or answers.dtype, layout.output)
+            else layouts.place_output(answers.shape, out_dtype or answers.dtype, layout.output, layout.spacious)
         )
         before = output.outside().clone()
         given = tuple(each.view.clone() for each in inputs) if layout.in_place else ()
@@ -167,7 +169,7 @@ class Session:
         except MissingKernelError as missing:
             other_output = invocation.outputs[0].dtype != answers.dtype
             if other_output and "castout" not in missing.host_name:
-                return None  # The helpers of two and more operands cast no output of their own accord.
+                return None
             rule = "numerics/unguarded-dtype" if answers.borrowed else "numerics/missing-kernel"
             self._fail(Failure(rule, "asked for, not registered", run, names=(missing.host_name,)))
         except (HostRefusal, IterationError) as refusal:
@@ -203,9 +205,10 @@ class Session:
         verdict = self.judge(run, answers)
         self.tally.masked += verdict.masked
         if not verdict.passed:
-            reason, wrong = graded(verdict, run.output, answers)
-            rule = f"numerics/{reason.replace(' ', '-').lower()}"
-            self._fail(Failure(rule, reason, run, answers, wrong))
+            exact = is_exact(self.operator, any(each.dtype.is_complex for each in run.inputs))
+            for reason, wrong in by_reason(run.output.contiguous(), answers, verdict.wrong, exact).items():
+                rule = f"numerics/{reason.replace(' ', '-').lower()}"
+                self._fail(Failure(rule, reason, run, answers, wrong))
             return accepted
         if any("castout" in launch.flavour for launch in run.launches):
             self._fail(Failure("numerics/fallback-only", "right only through the cast-out kernel", run))
@@ -220,9 +223,14 @@ class Session:
             finite = torch.ones(answers.shape, dtype=torch.bool)
             for operand in operands:
                 finite &= torch.isfinite(operand)
-        if not exact or run.layout.flush:
+        if run.layout.flush:
+            # What is computed on the way from small numbers may be flushed as well.
             small = torch.zeros(answers.shape, dtype=torch.bool)
-            for operand in (*operands, *((answers.same[0],) if run.layout.flush else ())):
+            for operand in (*operands, answers.same[0]):
+                small |= subnormal(operand, _FLUSH_MARGIN)
+        elif not exact:
+            small = torch.zeros(answers.shape, dtype=torch.bool)
+            for operand in operands:
                 small |= subnormal(operand)
         return compare(run.output.contiguous(), answers, exact, finite, small)
 
@@ -236,11 +244,13 @@ class Session:
             exactly = Expected((answer,), None, None, borrowed=True)
             for layout in (Layout(("dense",) * arity, "dense"), *layouts.castout(arity)):
                 run = self.execute(case, layout, answers, dtype)
-                if run is None:
-                    break
+                if run is None or not any("castout" in launch.flavour for launch in run.launches):
+                    break  # The helpers of two and more operands compute in the output's dtype instead.
                 verdict = compare(run.output.contiguous(), exactly, exact=True)
                 if not verdict.passed:
-                    self._fail(Failure("numerics/cast-out", "not the natural result, cast", run, exactly, verdict.wrong))
+                    self._fail(
+                        Failure("numerics/cast-out", "not the natural result, cast", run, exactly, verdict.wrong)
+                    )
 
     def _place_inputs(self, case: Case, layout: Layout) -> tuple[list[Placed], dict[str, Any]]:
         arguments, placed = dict(case.arguments), []
@@ -249,7 +259,7 @@ class Session:
             if name in case.cpu_scalars:
                 placed.append(Placed(tensor, tensor))
                 continue
-            placed.append(layouts.place(tensor, word if tensor.dim() else "dense"))
+            placed.append(layouts.place(tensor, word if tensor.dim() else "dense", layout.spacious))
             arguments[name] = placed[-1].view
         return placed, arguments
 

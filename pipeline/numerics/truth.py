@@ -49,6 +49,17 @@ def _any_zero(arguments: Arguments, answers: Expected) -> Expected:
     return replace(answers, same=(*answers.same, torch.where(first == 0, -first, first)))
 
 
+def _zeros_of_both_signs(arguments: Arguments, answers: Expected) -> Expected:
+    """Zero and minus zero compare equal, so either is the larger."""
+    first = answers.same[0]
+    if not first.dtype.is_floating_point:
+        return answers
+    opposite = torch.ones(first.shape, dtype=torch.bool)
+    for name in ("self", "other"):
+        opposite &= torch.as_tensor(arguments[name]).expand(first.shape) == 0
+    return replace(answers, same=(*answers.same, torch.where(opposite, -first, first)))
+
+
 def _gelu(arguments: Arguments, answers: Expected) -> Expected:
     """CPU multiplies infinity by zero; the limits are infinity and zero (pytorch #192318)."""
     operand = arguments["self"]
@@ -62,10 +73,8 @@ def _silu(arguments: Arguments, answers: Expected) -> Expected:
 
 def _lerp(arguments: Arguments, answers: Expected) -> Expected:
     """An infinite start at weight 1 is NaN on CPU (0 times infinity) where the end would do."""
-    start, end, weight = torch.broadcast_tensors(
-        arguments["self"], arguments["end"], torch.as_tensor(arguments["weight"])
-    )
     first = answers.same[0]
+    start, end, weight = (torch.as_tensor(arguments[name]).expand(first.shape) for name in ("self", "end", "weight"))
     at_end = torch.isinf(start) & (weight == 1) & torch.isnan(first)
     return replace(answers, same=(*answers.same, torch.where(at_end, end.to(first.dtype), first)))
 
@@ -82,5 +91,9 @@ _CORRECTIONS: dict[str, Correction] = {
     "lerp": _lerp,
     "gcd": _gcd,
     "remainder": _any_zero,
+    "maximum": _zeros_of_both_signs,
+    "minimum": _zeros_of_both_signs,
+    "fmax": _zeros_of_both_signs,
+    "fmin": _zeros_of_both_signs,
     "special_modified_bessel_i1": _any_zero,
 }

@@ -1,0 +1,64 @@
+"""The check in this process: compile, run, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from pipeline.errors import PipelineError
+from pipeline.exec_kernel.execute import Kernels
+from pipeline.findings import CheckResult, Finding, Severity
+from pipeline.metal import Launch, ShaderError, compile_shader
+from pipeline.numerics.examine import Examined, examine
+from pipeline.numerics.job import Job
+from pipeline.numerics.result import CHECK, NumericsResult
+
+NOT_A_MAC = (
+    "This ran on a CPU, which is not a Mac: faults of Apple's compiler, fast-math values, memory order between "
+    "threadgroups and speed do not show here."
+)
+
+
+def run(job: Job, progress: Callable[[str], None] = lambda text: None) -> NumericsResult:
+    """Check one operator here and now; `progress` is told which dtype is at work."""
+    path = job.kernel_path or f"kernels/{job.operator}.metal"
+    torch.set_num_threads(1)
+    try:
+        kernels, flushing = _compiled(job, path)
+    except ShaderError as error:
+        line = getattr(error, "lineno", None)
+        finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], path, line)
+        return NumericsResult(CheckResult.from_findings(CHECK, "the kernel does not compile", [finding]), {})
+    try:
+        found = examine(job, kernels, flushing, path, progress)
+    except PipelineError as error:
+        return NumericsResult(CheckResult.not_run(CHECK, str(error)), {})
+    return _result(found, job.device)
+
+
+def _compiled(job: Job, path: str) -> tuple[Kernels, Kernels | None]:
+    if job.device == "mps":
+        return Kernels.of(torch.mps.compile_shader(job.kernel), "mps"), None
+    library = compile_shader(job.kernel, include=[Path(each) for each in job.include], name=path)
+    return (
+        Kernels.of(library, launch=Launch(flush_subnormals=False)),
+        Kernels.of(library, launch=Launch(flush_subnormals=True)),
+    )
+
+
+def _result(found: Examined, device: str) -> NumericsResult:
+    summary = (
+        f"{len(found.launched)} kernels on {len(found.dtypes)} dtypes, {found.runs} runs, {found.elements} elements "
+        f"compared with torch CPU, {found.masked} not comparable"
+    )
+    not_covered = [] if device == "mps" else [NOT_A_MAC]
+    if found.idle:
+        some = ", ".join(found.idle[:8]) + (", ..." if len(found.idle) > 8 else "")
+        not_covered.append(f"{len(found.idle)} registered kernels that no case asks for: {some}")
+    not_covered += found.notes
+    findings = [each.finding for each in found.reports]
+    data = {**asdict(found), "reports": [each.data for each in found.reports]}
+    return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)
