@@ -127,6 +127,14 @@ def listed(operator: str, issue: Issue, own: frozenset[int]) -> Claim:
     return FREE
 
 
+def named_in_manifest(operator: Operator, ignored: Sequence[int]) -> Claim:
+    """The claim that a person wrote down; theirs to take out again."""
+    number = _PULL.search(operator.claim)
+    if number and int(number[1]) in ignored:
+        return FREE
+    return Claim(ClaimState.CLAIMED, operator.claim, "named in the manifest", int(number[1]) if number else 0)
+
+
 def _matters(path: str) -> bool:
     return path == NATIVE_FUNCTIONS or path.startswith(_MPS)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.forge.approval import approval_of
-from pipeline.forge.claims import Claim, footprint
+from pipeline.forge.claims import FREE, Claim, footprint, named_in_manifest
 from pipeline.forge.overview import Overview, look
 from pipeline.forge.place import Place
 from pipeline.forge.radar import Radar, Surroundings
@@ -38,6 +38,8 @@ def observe(place: Place, builds: Mapping[str, Build] = {}, ignored: Sequence[in
     for name in names:
         operator = known.get(name) or Operator(name)
         claim = surroundings.claim_on(footprint(operator, functions), ignored)
+        if claim == FREE and operator.claim:
+            claim = named_in_manifest(operator, ignored)
         seen[name] = _seen(place, overview, operator, claim, builds)
     return Observed(overview, seen)
 
