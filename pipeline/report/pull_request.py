@@ -53,7 +53,7 @@ def render_pull_request(changeset: Changeset, evidence: Evidence, commit: str, o
 
 
 def pull_request_text(subject: Subject, marker: Marker, own: Path | None = None) -> Text:
-    """The same for a pull request: no mentions, and the record between our marks, so that it can follow a new commit."""
+    """The same for a pull request: no mentions, and marks around the record, which follows every new commit."""
     ours = f"{without_mentions(_record(subject, own))}\n\n{marker}"
     body = f"{without_mentions(_prose(subject, own))}\n\n{fenced(ours)}\n"
     return Text(title(subject.changeset), body, ours)
