@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pipeline.edits.hostfile import Entry, HostFiles
+from pipeline.edits.hostfile import Entry, HostFiles, Place
 from pipeline.edits.items import Item, Kind
-from pipeline.edits.liveness import Place
 from pipeline.edits.placement import NATIVE
 from pipeline.errors import Refusal
 
@@ -24,22 +23,19 @@ class Definition:
 
 def definitions(host: HostFiles, function: str) -> tuple[Definition, ...]:
     """Where namespace at::native defines `function`, each overload on its own."""
-    return tuple(
-        Definition(path, entry.item.line, entry.item.macro if entry.item.kind is Kind.CALL else "", Place(path, index))
-        for path in host.paths
-        for index, entry in enumerate(host[path].entries)
-        if function in entry.functions and in_native(entry.item)
-    )
+    found = (_definition(host, place) for place in host.defining.get(function, ()))
+    return tuple(definition for definition, item in found if in_native(item))
 
 
 def registrations(host: HostFiles, stub: str) -> tuple[Definition, ...]:
     """Where `stub` is registered for MPS."""
-    return tuple(
-        Definition(path, entry.item.line, entry.item.macro, Place(path, index))
-        for path in host.paths
-        for index, entry in enumerate(host[path].entries)
-        if any(registration.stub == stub for registration in entry.registrations)
-    )
+    return tuple(_definition(host, place)[0] for place in host.registering.get(stub, ()))
+
+
+def _definition(host: HostFiles, place: Place) -> tuple[Definition, Item]:
+    item = host[place.path].items[place.index]
+    macro = item.macro if item.kind is Kind.CALL else ""
+    return Definition(place.path, item.line, macro, place), item
 
 
 def declarations(host: HostFiles, functions: Collection[str]) -> frozenset[Place]:

@@ -9,10 +9,10 @@ from pipeline.edits.cut import with_surroundings, without
 from pipeline.edits.definitions import declarations, definitions, refuse_partial, registrations
 from pipeline.edits.followers import followers
 from pipeline.edits.fragment import Fragment, shape
-from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Registration, included
+from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Place, Registration, included
 from pipeline.edits.includes import Headers
 from pipeline.edits.items import Item, Kind
-from pipeline.edits.liveness import Liveness, Place
+from pipeline.edits.liveness import Liveness
 from pipeline.edits.objcpp import split
 from pipeline.edits.stub import fitted, insert_stub, is_registered, new_host_file
 from pipeline.errors import Refusal

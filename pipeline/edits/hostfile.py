@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.edits.items import Item, Kind
-from pipeline.edits.lexer import identifiers, tokens
 from pipeline.edits.objcpp import split
 from pipeline.edits.preprocessor import Macro, arguments, expand, macro_of
 
@@ -18,6 +17,14 @@ _REGISTRATION = re.compile(r"REGISTER_(?:MPS_)?DISPATCH")
 _LOCAL_KEYS = ("struct", "class", "enum", "using")
 _FUNCTION = re.compile(r"&?\s*([\w:]+)")
 _DEFINING = (Kind.FUNCTION, Kind.TYPE, Kind.ALIAS, Kind.VARIABLE, Kind.DEFINE)
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """The item `index` of the file at `path`."""
+
+    path: str
+    index: int
 
 
 @dataclass(frozen=True)
@@ -93,13 +100,13 @@ class HostFile:
     def _entry(self, item: Item) -> Entry:
         if item.kind is Kind.INCLUDE:
             return Entry(item, (item,), frozenset(), frozenset(), frozenset())
-        if item.kind is Kind.DEFINE or self.macros.keys().isdisjoint(item.identifiers):
-            uses, selectors, calls = _mentions(item.code)
+        uses, selectors, calls = _mentions(item.code)
+        if item.kind is Kind.DEFINE or self.macros.keys().isdisjoint(selectors):
             return Entry(item, (item,), uses - _only_declared(item), selectors, calls)
         code = expand(item.code, self.macros)
         parts = split(code, self.path) if item.kind is Kind.CALL and item.macro in self.macros else (item,)
-        uses, selectors, calls = _mentions(code)
-        return Entry(item, parts, uses | item.identifiers, selectors | item.identifiers, calls)
+        expanded_uses, expanded_selectors, expanded_calls = _mentions(code)
+        return Entry(item, parts, uses | expanded_uses, selectors | expanded_selectors, calls | expanded_calls)
 
 
 _host_file = functools.lru_cache(maxsize=1024)(HostFile)
@@ -122,6 +129,24 @@ class HostFiles:
         for header in self._reached(path):
             macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
         return _host_file(path, self.texts[path], tuple(macros.values()))
+
+    @cached_property
+    def defining(self) -> Mapping[str, tuple[Place, ...]]:
+        """Function -> where it has a body, in order of path."""
+        return self._places(lambda entry: entry.functions)
+
+    @cached_property
+    def registering(self) -> Mapping[str, tuple[Place, ...]]:
+        """Stub -> where it is registered, in order of path."""
+        return self._places(lambda entry: tuple(known.stub for known in entry.registrations))
+
+    def _places(self, names: Callable[[Entry], tuple[str, ...]]) -> Mapping[str, tuple[Place, ...]]:
+        found: dict[str, dict[Place, None]] = {}
+        for path in self.paths:
+            for index, entry in enumerate(self[path].entries):
+                for name in names(entry):
+                    found.setdefault(name, {})[Place(path, index)] = None
+        return {name: tuple(places) for name, places in found.items()}
 
     def names_in(self, path: str, namespace: str) -> frozenset[str]:
         """What the headers that `path` includes and the file itself declare in `namespace`, `mps` or `at::mps`."""
@@ -170,41 +195,35 @@ def registration_of(item: Item) -> Registration | None:
     return Registration(given[0], function[1]) if function else None
 
 
+# What names are not read from: comments, literals, numbers.
+_SKIPPED = re.compile(
+    r"""//(?:[^\\\n]|\\\r?\n|\\.)*|/\*.*?\*/|(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+      |"(?:[^"\\\n]|\\\r?\n|\\.)*"|'(?:[^'\\\n]|\\.)+'|(?<!\w)\.?\d(?:'?\w|\.)*""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME = re.compile(r"(->|\.)?\s*((?:[^\W\d]\w*\s*::\s*)*)([^\W\d]\w*)(?=\s*([({:=])?)")
+
+
 @functools.lru_cache(maxsize=50_000)
 def _mentions(code: str) -> tuple[frozenset[str], frozenset[str], frozenset[Call]]:
     """Names used, all identifiers, and names called, of a piece of code.
 
     A name behind a dot or an arrow is a member and no use; nor is the name of a type that the code itself declares.
     """
-    found = [token for token in tokens(code) if token.kind != "comment"]
-    texts = [token.text for token in found]
     uses: set[str] = set()
     local: set[str] = set()
-    selectors: set[str] = set()
+    identifiers: set[str] = set()
     calls: set[Call] = set()
-    for at, token in enumerate(found):
-        if token.kind == "directive":
-            uses |= identifiers(token.text)
-        if token.kind != "word":
-            continue
-        name = token.text
-        before = texts[at - 1] if at else ""
-        after = texts[at + 1] if at + 1 < len(texts) else ""
-        selectors.add(name)
+    before = ""
+    for access, scope, name, after in _NAME.findall(_SKIPPED.sub(" ", code)):
+        identifiers.add(name)
+        scopes = [part.strip() for part in scope.split("::")[:-1]]
         if before in _LOCAL_KEYS and after in ("{", ":", "="):
             local.add(name)
-        elif before not in (".", "->"):
+        elif not access:
             uses.add(name)
-            scope = _scope(texts, at)
-            if scope or after == "(":
-                calls.add(Call(scope, name))
-    return frozenset(uses - local), frozenset(selectors | uses), frozenset(calls)
-
-
-def _scope(texts: list[str], at: int) -> str:
-    """`at::mps` before the name at index `at`."""
-    scope: list[str] = []
-    while at >= 2 and texts[at - 1] == "::" and texts[at - 2][:1].isidentifier():
-        scope.insert(0, texts[at - 2])
-        at -= 2
-    return "::".join(scope)
+            uses.update(scopes)
+            if scopes or after == "(":
+                calls.add(Call("::".join(scopes), name))
+        before = name
+    return frozenset(uses - local), frozenset(identifiers | uses), frozenset(calls)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
-from pipeline.edits.hostfile import Entry, HostFile, HostFiles
+from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Place
 from pipeline.edits.items import Kind
 
 _CATEGORY = re.compile(r"@(interface|implementation)\s+\w+\s*\(\s*(\w+)\s*\)")
@@ -15,14 +14,6 @@ _CLASS = re.compile(r"@(?:interface|implementation)\s+\w+\b(?!\s*\()")
 _RUNTIME = "aten/src/ATen/mps/"  # allocator, streams and hooks: used from everywhere, never part of an operator
 _LAYOUT = (Kind.BLANK, Kind.COMMENT)
 _PLAIN = (Kind.TYPE, Kind.ALIAS, Kind.VARIABLE, Kind.DEFINE)
-
-
-@dataclass(frozen=True, order=True)
-class Place:
-    """The item `index` of the file at `path`."""
-
-    path: str
-    index: int
 
 
 class Liveness:
