@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 
@@ -21,14 +20,26 @@ CASTS = {
 
 @dataclass
 class Bound:
-    """What is bound to one index of the argument table: an address, and the bytes it keeps alive.
+    """What is bound to one index of the argument table.
 
-    `tensors` are the tensors that a kernel may reach through it.
+    A tensor; a list of tensors, bound as `pointers` to them; or `data`, bytes that are copied for the launch.
     """
 
-    address: int
     tensors: tuple[torch.Tensor, ...] = ()
-    keep: Any = field(default=None, repr=False)
+    pointers: ctypes.Array[ctypes.c_uint64] | None = None
+    data: ctypes.Array[ctypes.c_char] | None = field(default=None, repr=False)
+
+    @property
+    def address(self) -> int:
+        """Where it lies, before anything is moved."""
+        held = self.data if self.data is not None else self.pointers
+        return ctypes.addressof(held) if held is not None else self.tensors[0].data_ptr()
+
+    @property
+    def size(self) -> int:
+        """Of the bytes that are neither a tensor's nor in one."""
+        held = self.data if self.data is not None else self.pointers
+        return ctypes.sizeof(held) if held is not None else 0
 
 
 def bind(index: int, value: object, casts: Casts) -> Bound:
@@ -39,13 +50,12 @@ def bind(index: int, value: object, casts: Casts) -> Bound:
     if isinstance(value, torch.Tensor):
         if value.device.type != "cpu":
             raise RuntimeError(f"argument {index} is on {value.device}; kernels run on the CPU here")
-        return Bound(value.data_ptr(), (value,))
+        return Bound((value,))
     if isinstance(value, (list, tuple)):
         if not value:
             raise RuntimeError("Empty list/tuple can not be an argument to metal kernel")
         if isinstance(value[0], torch.Tensor):
-            addresses = (ctypes.c_uint64 * len(value))(*(tensor.data_ptr() for tensor in value))
-            return Bound(ctypes.addressof(addresses), tuple(value), addresses)
+            return Bound(tuple(value), (ctypes.c_uint64 * len(value))())
         return _constants(casts.encode(index, value))
     if isinstance(value, (bytes, bytearray)):
         return _constants(bytes(value))
@@ -55,9 +65,7 @@ def bind(index: int, value: object, casts: Casts) -> Bound:
 
 
 def _constants(data: bytes) -> Bound:
-    """Bytes that are copied for the launch, as setBytes does; aligned for any type."""
-    buffer = torch.frombuffer(bytearray(data.ljust(16, b"\0")), dtype=torch.uint8).clone()
-    return Bound(buffer.data_ptr(), (), buffer)
+    return Bound(data=(ctypes.c_char * len(data)).from_buffer_copy(data))
 
 
 class Casts:

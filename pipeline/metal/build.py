@@ -25,6 +25,21 @@ HEADERS = PACKAGE / "headers"
 RUNTIME = PACKAGE / "runtime"
 
 
+# Calls before every load and store (runtime/access.cpp) and where an operation has no defined result
+# (runtime/undefined.cpp), and the lines that code belongs to.
+CHECKED = (
+    "-DMETAL_CPU_CHECKED",
+    "-fsanitize=thread,shift-exponent,float-cast-overflow,integer-divide-by-zero,array-bounds",
+    "-fsanitize-recover=all",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+    "-gline-tables-only",
+    "-fdebug-compilation-dir=.",
+)
+
+
 @dataclass(frozen=True)
 class Shader:
     """The text of a shader. `name` stands in error messages; `folder` is where quoted includes start from."""
@@ -164,6 +179,8 @@ class _Job:
         flags += ["-ffp-contract=on" if self.compilation.contract else "-ffp-contract=off"]
         if self.compilation.fast_math:
             flags.append("-DMETAL_CPU_FAST_MATH")
+        if self.compilation.checked:
+            flags += CHECKED
         return flags
 
     def _prepare(self) -> Path:

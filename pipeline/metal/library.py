@@ -16,7 +16,9 @@ from pipeline.metal import runtime
 from pipeline.metal.arguments import Bound, Casts, bind, sizes
 from pipeline.metal.build import Built, Shader, build
 from pipeline.metal.cache import Cache, default_folder
+from pipeline.metal.memory import Memory
 from pipeline.metal.options import Compilation, Launch
+from pipeline.metal.outcome import read_outcome
 from pipeline.metal.report import Report
 from pipeline.metal.translate import Kernel
 
@@ -68,13 +70,15 @@ def _compile(
 ) -> Library:
     folders = [Path(folder) for folder in include] or [Path(torch.__file__).parent / "include"]
     pattern = re.compile(only) if only is not None else None
-    return Library(build(shader, folders, pattern, compilation, cache or Cache(default_folder())))
+    return Library(build(shader, folders, pattern, compilation, cache or Cache(default_folder())), compilation)
 
 
 class Library:
     """A compiled shader: its kernels are attributes, `dir()` lists their host names."""
 
-    def __init__(self, built: Built) -> None:
+    def __init__(self, built: Built, compilation: Compilation) -> None:
+        self._built = built
+        self._compilation = compilation
         self._runtime = runtime.load(built.runtime)
         self._library = ctypes.PyDLL(str(built.library))
         self._kernels = {kernel.name: kernel for kernel in built.kernels}
@@ -87,7 +91,7 @@ class Library:
             raise AttributeError(name)
         if name not in self._kernels:
             raise RuntimeError(f"Failed to create function state object for: {name}")
-        kernel = BoundKernel(self._runtime, self._library, self._kernels[name])
+        kernel = BoundKernel(self, self._kernels[name])
         self.__dict__[name] = kernel
         return kernel
 
@@ -95,11 +99,13 @@ class Library:
 class BoundKernel:
     """One kernel of a library, ready to be launched."""
 
-    def __init__(self, loaded_runtime: ctypes.PyDLL, library: ctypes.PyDLL, kernel: Kernel) -> None:
+    def __init__(self, library: Library, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._runtime = loaded_runtime
-        self._entry = ctypes.cast(getattr(library, kernel.symbol), ctypes.c_void_p).value
-        self._reset = ctypes.cast(library.mcpu_reset, ctypes.c_void_p).value
+        self._runtime = library._runtime
+        self._path = library._built.library
+        self._checked = library._compilation.checked
+        self._entry = ctypes.cast(getattr(library._library, kernel.symbol), ctypes.c_void_p).value
+        self._reset = ctypes.cast(library._library.mcpu_reset, ctypes.c_void_p).value
 
     @property
     def max_threads_per_threadgroup(self) -> int:
@@ -141,33 +147,38 @@ class BoundKernel:
         self._require_arguments(len(bound))
         if 0 in grid:
             return Report(self.kernel.name)
-        request = self._request(bound, grid, group, launch)
         with _one_at_a_time:
-            return runtime.run(self._runtime, self.kernel.name, request)
+            memory = Memory(self._runtime, bound, isolate=launch.isolate or self._checked, checked=self._checked)
+            request = self._request(bound, memory, launch)
+            request.grid[:] = (*grid, 1, 1)[:3]
+            request.threadgroup[:] = (*group, 1, 1)[:3]
+            outcome = self._runtime.launch(request)
+            memory.write_back()
+            return read_outcome(self.kernel.name, outcome, memory, self._path)
 
     def _require_arguments(self, count: int) -> None:
         needed = max((p.index + 1 for p in self.kernel.parameters if p.kind == "buffer"), default=0)
         if count < needed:
             raise RuntimeError(f"kernel {self.kernel.name} takes {needed} arguments, got {count}")
 
-    def _request(
-        self, bound: list[Bound], grid: tuple[int, ...], group: tuple[int, ...], launch: Launch
-    ) -> runtime.Request:
+    def _request(self, bound: list[Bound], memory: Memory, launch: Launch) -> runtime.Request:
         request = runtime.Request()
         request.entry = self._entry
         request.reset = self._reset
-        for index, item in enumerate(bound):
-            request.buffers[index] = item.address
+        request.buffers[: len(bound)] = memory.addresses
         if launch.align_arguments:
             self._align(bound, request)
-        request.grid[:] = (*grid, 1, 1)[:3]
-        request.threadgroup[:] = (*group, 1, 1)[:3]
         for index, size in enumerate(launch.threadgroup_memory):
             request.threadgroup_bytes[index] = size
         request.order = runtime.ORDERS.index(launch.order)
         request.seed = launch.seed
         request.flush_subnormals = launch.flush_subnormals
         request.timeout_ms = math.ceil(launch.timeout * 1000) if launch.timeout else 0
+        if self._checked:
+            request.checked = 1
+            regions = list(memory.regions())
+            request.region_count = len(regions)
+            request.regions[: len(regions)] = regions
         return request
 
     def _align(self, bound: list[Bound], request: runtime.Request) -> None:
@@ -176,7 +187,6 @@ class BoundKernel:
             if parameter.kind != "buffer" or not parameter.is_reference or parameter.space != "constant":
                 continue
             item = bound[parameter.index]
-            if len(item.tensors) == 1 and item.keep is None:
+            if item.pointers is None and item.tensors:
                 tensor = item.tensors[0]
-                offset = tensor.storage_offset() * tensor.element_size()
-                request.buffers[parameter.index] = item.address - offset % 4
+                request.buffers[parameter.index] -= tensor.storage_offset() * tensor.element_size() % 4

@@ -33,6 +33,7 @@ class Launch:
     `flush_subnormals`: subnormal floats are zeros in arithmetic and comparisons, as on Apple GPUs.
     `threadgroup_memory`: bytes for the arguments [[threadgroup(0)]], [[threadgroup(1)]], ...
     `align_arguments`: a misaligned offset of a bound tensor is rounded down to four bytes where Metal does so.
+    `isolate`: tensors are copied to where an access beyond them faults, and back; a checked kernel always does so.
     `timeout`: seconds after which a kernel that still runs is stopped; None lets it run.
     """
 
@@ -41,4 +42,5 @@ class Launch:
     flush_subnormals: bool = True
     threadgroup_memory: tuple[int, ...] = ()
     align_arguments: bool = True
+    isolate: bool = False
     timeout: float | None = 60.0

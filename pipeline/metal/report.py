@@ -7,12 +7,21 @@ from enum import Enum
 
 
 class Note(Enum):
-    """What can be noticed while a kernel runs."""
+    """What can be noticed while a kernel runs. The second group needs a checked compilation."""
 
     INACTIVE_LANE_READ = "read of a lane that takes no part"
-    BARRIER_DIVERGENCE = "a barrier that not all threads reach"
-    SIMD_DIVERGENCE = "a simdgroup that is at two functions at once"
+    BARRIER_DIVERGENCE = "barrier that not all threads reach"
+    SIMD_DIVERGENCE = "simdgroup at two functions at once"
     DIVISION_BY_ZERO = "integer division by zero"
+
+    OUT_OF_BOUNDS = "access outside what is bound"
+    OUTSIDE_VIEW = "access to elements that the bound tensor does not have"
+    UNWRITTEN_READ = "read of threadgroup memory that nothing was written to"
+    THREADGROUP_RACE = "race in threadgroup memory"
+    DEVICE_RACE = "race in device memory"
+    SHIFT_OUT_OF_RANGE = "shift by a negative count, or by the width or more"
+    CONVERSION_OVERFLOW = "conversion of a number that the integer type does not have"
+    INDEX_OUT_OF_BOUNDS = "index past the end of an array"
 
 
 @dataclass(frozen=True)
@@ -27,26 +36,58 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Event:
-    """One thing noticed, with the first thread it happened to and how often it happened.
+class Access:
+    """A load or store of `size` bytes, `offset` bytes into what `target` names: an argument or a variable.
 
-    `thread` is thread_index_in_threadgroup, `threadgroup` its threadgroup_position_in_grid.
+    `arguments` are the indices of the arguments that have this memory; none for threadgroup memory.
+    """
+
+    target: str
+    offset: int
+    size: int
+    write: bool
+    arguments: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{'write' if self.write else 'read'} of {self.size} bytes at offset {self.offset} of {self.target}"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing noticed: the first time it happened, and how often it did.
+
+    `thread` is a thread_index_in_threadgroup, `threadgroup` a threadgroup_position_in_grid. The other thread, site and
+    access are those that this one is in conflict with.
     """
 
     note: Note
     thread: int
     threadgroup: tuple[int, int, int]
-    other_thread: int | None
-    site: Site | None
-    other_site: Site | None
-    count: int
+    site: Site | None = None
+    access: Access | None = None
+    other_thread: int | None = None
+    other_threadgroup: tuple[int, int, int] | None = None
+    other_site: Site | None = None
+    other_access: Access | None = None
+    count: int = 1
 
     def __str__(self) -> str:
-        where = f"{self.site}: " if self.site else ""
-        other = f", thread {self.other_thread}" if self.other_thread is not None else ""
-        at = f" at {self.other_site}" if self.other_site else ""
-        times = f", {self.count} times" if self.count > 1 else ""
-        return f"{where}{self.note.value} (thread {self.thread} of threadgroup {self.threadgroup}{other}{at}{times})"
+        parts = [self.note.value]
+        if self.access:
+            parts.append(str(self.access))
+        parts.append(f"by thread {self.thread} of threadgroup {self.threadgroup}")
+        if self.other_thread is not None:
+            of = (
+                ""
+                if self.other_threadgroup in (None, self.threadgroup)
+                else f" of threadgroup {self.other_threadgroup}"
+            )
+            verb = f" {'write' if self.other_access.write else 'read'}" if self.other_access else ""
+            at = f" at {self.other_site}" if self.other_site else ""
+            parts.append(f"against{verb} by thread {self.other_thread}{of}{at}")
+        if self.count > 1:
+            parts.append(f"{self.count} times")
+        return (f"{self.site}: " if self.site else "") + ", ".join(parts)
 
 
 @dataclass(frozen=True)

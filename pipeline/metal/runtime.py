@@ -4,17 +4,42 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import signal
-from ctypes import POINTER, Structure, c_char_p, c_int, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, c_char_p, c_uint32, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 
-from pipeline.metal.report import Event, KernelCrash, Note, Report, Site
+from pipeline.metal.report import Note
 
 MAX_BUFFERS = 31
+MAX_REGIONS = 512
 MAX_EVENTS = 64
 ORDERS = ("forward", "reverse", "shuffled")
-NOTES = (Note.INACTIVE_LANE_READ, Note.BARRIER_DIVERGENCE, Note.SIMD_DIVERGENCE, Note.DIVISION_BY_ZERO)
+NOTES = (
+    Note.INACTIVE_LANE_READ,
+    Note.BARRIER_DIVERGENCE,
+    Note.SIMD_DIVERGENCE,
+    Note.DIVISION_BY_ZERO,
+    Note.OUT_OF_BOUNDS,
+    Note.OUTSIDE_VIEW,
+    Note.UNWRITTEN_READ,
+    Note.THREADGROUP_RACE,
+    Note.DEVICE_RACE,
+    Note.SHIFT_OUT_OF_RANGE,
+    Note.CONVERSION_OVERFLOW,
+    Note.INDEX_OUT_OF_BOUNDS,
+)
+FINISHED, SIGNAL, OUT_OF_BOUNDS, THREADGROUP_MEMORY, STACK = range(5)
+
+
+class Region(Structure):
+    _fields_ = (
+        ("begin", c_uint64),
+        ("end", c_uint64),
+        ("pad_begin", c_uint64),
+        ("pad_end", c_uint64),
+        ("view", c_void_p),
+        ("cells", c_void_p),
+    )
 
 
 class Request(Structure):
@@ -29,87 +54,87 @@ class Request(Structure):
         ("seed", c_uint32),
         ("flush_subnormals", c_uint32),
         ("timeout_ms", c_uint32),
+        ("checked", c_uint32),
+        ("region_count", c_uint32),
+        ("regions", Region * MAX_REGIONS),
     )
 
 
-class _Site(Structure):
-    _fields_ = (("operation", c_uint32), ("line", c_uint32), ("file", c_char_p))
+class RawSite(Structure):
+    _fields_ = (("operation", c_uint32), ("line", c_uint32), ("file", c_char_p), ("flags", c_uint32))
 
 
-class _Event(Structure):
+class RawAccess(Structure):
+    _fields_ = (
+        ("address", c_uint64),
+        ("code", c_uint64),
+        ("variable", c_char_p),
+        ("offset", c_uint32),
+        ("size", c_uint32),
+        ("write", c_uint32),
+    )
+
+
+class RawEvent(Structure):
     _fields_ = (
         ("note", c_uint32),
         ("thread", c_uint32),
         ("group", c_uint32 * 3),
         ("other_thread", c_uint32),
-        ("site", _Site),
-        ("other_site", _Site),
+        ("other_group", c_uint32 * 3),
+        ("site", RawSite),
+        ("other_site", RawSite),
+        ("access", RawAccess),
+        ("other_access", RawAccess),
         ("count", c_uint64),
     )
 
 
-class _Outcome(Structure):
+class Outcome(Structure):
     _fields_ = (
-        ("signal", c_int),
-        ("stack_overflow", c_uint32),
+        ("stop", c_uint32),
+        ("signal", c_uint32),
         ("fault_address", c_uint64),
-        ("stopped_thread", c_uint32),
         ("stopped_group", c_uint32 * 3),
         ("threadgroup_memory", c_uint32),
         ("event_count", c_uint32),
-        ("events", _Event * MAX_EVENTS),
+        ("events", RawEvent * MAX_EVENTS),
     )
+
+
+class Runtime:
+    """The loaded runtime; one serves a whole process."""
+
+    def __init__(self, path: Path) -> None:
+        math = ctypes.util.find_library("m")
+        if math:
+            ctypes.CDLL(math, mode=ctypes.RTLD_GLOBAL)  # where shaders find sin and its like
+        self._library = ctypes.PyDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+        self._library.mcpu_launch.argtypes = (POINTER(Request), POINTER(Outcome))
+        self._library.mcpu_launch.restype = None
+        self._library.mcpu_place.argtypes = (c_uint32, c_uint64, c_uint64)
+        self._library.mcpu_place.restype = c_void_p
+        self._library.mcpu_cells.argtypes = (c_uint32, c_uint64)
+        self._library.mcpu_cells.restype = c_void_p
+
+    def launch(self, request: Request) -> Outcome:
+        outcome = Outcome()
+        self._library.mcpu_launch(ctypes.byref(request), ctypes.byref(outcome))
+        return outcome
+
+    def place(self, slot: int, size: int, padding: int) -> int:
+        """The address of `size` bytes of memory of their own, the same for the same slot while they fit."""
+        address = self._library.mcpu_place(slot, size, padding)
+        if not address:
+            raise MemoryError(f"no room for a copy of {size} bytes")
+        return int(address)
+
+    def cells(self, slot: int, size: int) -> int | None:
+        """Where the uses of `size` bytes are remembered."""
+        address: int | None = self._library.mcpu_cells(slot, size)
+        return address
 
 
 @cache
-def load(path: Path) -> ctypes.PyDLL:
-    """The runtime, and the C math library, where shaders find their symbols. One runtime serves a whole process."""
-    math = ctypes.util.find_library("m")
-    if math:
-        ctypes.CDLL(math, mode=ctypes.RTLD_GLOBAL)
-    library = ctypes.PyDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    library.mcpu_launch.argtypes = (POINTER(Request), POINTER(_Outcome))
-    library.mcpu_launch.restype = None
-    return library
-
-
-def run(runtime: ctypes.PyDLL, kernel: str, request: Request) -> Report:
-    """Run one launch to its end. Raises KernelCrash."""
-    outcome = _Outcome()
-    runtime.mcpu_launch(ctypes.byref(request), ctypes.byref(outcome))
-    events = tuple(_event(outcome.events[index]) for index in range(outcome.event_count))
-    report = Report(kernel, outcome.threadgroup_memory, events)
-    if outcome.signal:
-        raise KernelCrash(_crash(kernel, outcome), report)
-    return report
-
-
-def _event(event: _Event) -> Event:
-    note = NOTES[event.note]
-    paired = note in (Note.BARRIER_DIVERGENCE, Note.SIMD_DIVERGENCE)
-    x, y, z = event.group
-    return Event(
-        note,
-        event.thread,
-        (x, y, z),
-        event.other_thread if paired else None,
-        _site(event.site),
-        _site(event.other_site),
-        event.count,
-    )
-
-
-def _site(site: _Site) -> Site | None:
-    return Site(site.file.decode(), site.line) if site.file else None
-
-
-def _crash(kernel: str, outcome: _Outcome) -> str:
-    where = f"in threadgroup {tuple(outcome.stopped_group)}"
-    if outcome.stack_overflow:
-        return f"kernel {kernel}: a thread needs more than 256 KiB of stack, {where}"
-    if outcome.signal == signal.SIGURG:
-        return f"kernel {kernel}: still running at the end of its time, {where}"
-    name = signal.Signals(outcome.signal).name
-    if outcome.signal in (signal.SIGSEGV, signal.SIGBUS):
-        return f"kernel {kernel}: access to memory that is not there, at {outcome.fault_address:#x}, {where} ({name})"
-    return f"kernel {kernel}: stopped by {name}, {where}"
+def load(path: Path) -> Runtime:
+    return Runtime(path)

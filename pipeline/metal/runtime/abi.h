@@ -3,6 +3,8 @@
 
 namespace metal_cpu {
 
+using u8 = unsigned char;
+using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
@@ -47,6 +49,7 @@ enum Operation : u32 {
   op_shuffle,
   op_matrix,
   op_quad,
+  op_undefined,
 };
 
 // A place in the shader's source; `file` is a string literal of the compiled shader.
@@ -54,13 +57,23 @@ struct Site {
   Operation operation;
   u32 line;
   const char* file;
+  u32 flags;  // mem_flags of a barrier
 };
+constexpr u32 flag_device = 1, flag_threadgroup = 2;
 
 enum Note : u32 {
   note_inactive_lane_read,
   note_barrier_divergence,
   note_simd_divergence,
   note_division_by_zero,
+  note_out_of_bounds,
+  note_outside_view,
+  note_unwritten_read,
+  note_threadgroup_race,
+  note_device_race,
+  note_shift_out_of_range,
+  note_conversion_overflow,
+  note_index_out_of_bounds,
   note_kinds,
 };
 
@@ -80,6 +93,10 @@ const Exchange* mcpu_exchange(u32 thread, const void* value, u32 size, Site site
 void* mcpu_threadgroup_variable(Variable* variable, u64 size, u64 alignment);
 void* mcpu_threadgroup_argument(u32 index);
 void mcpu_note(Note note, u32 thread, Site site);
+
+// Compiled with METAL_CPU_CHECKED, every load and store calls the runtime, which asks for the thread by these.
+extern u32 mcpu_current_thread;
+void mcpu_atomic(const volatile void* address, u32 size);
 }
 #pragma GCC visibility pop
 

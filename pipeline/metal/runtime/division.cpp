@@ -3,7 +3,7 @@
 #if !defined(__x86_64__)
 
 namespace metal_cpu {
-bool finish_division(void*) { return false; }  // arm64 does not trap
+Division finish_division(void*) { return Division::none; }  // arm64 does not trap
 }  // namespace metal_cpu
 
 #else
@@ -40,13 +40,13 @@ static Registers registers_of(void* context) {
 }
 
 // DIV and IDIV: [66] [REX] F6|F7 ModRM [SIB] [displacement], dividing (r)dx:(r)ax.
-struct Division {
+struct Instruction {
   unsigned size;  // of the operands, in bytes
   long long divisor;
   const unsigned char* end;
 };
 
-static bool decode(const unsigned char* code, const Registers& registers, Division& division) {
+static bool decode(const unsigned char* code, const Registers& registers, Instruction& division) {
   bool operand_prefix = false;
   unsigned rex = 0;
   if (*code == 0x66) operand_prefix = true, ++code;
@@ -105,10 +105,10 @@ static void write(long long* target, long long value, unsigned size) {
   }
 }
 
-bool finish_division(void* context) {
+Division finish_division(void* context) {
   const Registers registers = registers_of(context);
-  Division division;
-  if (!decode(reinterpret_cast<const unsigned char*>(*registers.instruction), registers, division)) return false;
+  Instruction division;
+  if (!decode(reinterpret_cast<const unsigned char*>(*registers.instruction), registers, division)) return Division::none;
   long long *const rax = registers.by_number[0], *const rdx = registers.by_number[2];
   const long long dividend = *rax;
   const bool by_zero = division.divisor == 0;
@@ -121,7 +121,7 @@ bool finish_division(void* context) {
     write(rdx, remainder, division.size);
   }
   *registers.instruction = reinterpret_cast<long long>(division.end);
-  return true;
+  return by_zero ? Division::by_zero : Division::overflow;
 }
 
 }  // namespace metal_cpu

@@ -3,9 +3,11 @@
 
 namespace metal_cpu {
 
+enum class Division { none, by_zero, overflow };
+
 // Gives the instruction that trapped its result and steps over it: x / 0 has all bits set, x % 0 is x, and the quotient
-// that does not fit wraps to itself with remainder 0. False where the trap was something else. `context` is the
+// that does not fit wraps to itself with remainder 0. `none` where the trap was something else. `context` is the
 // ucontext_t of the signal.
-bool finish_division(void* context);
+Division finish_division(void* context);
 
 }  // namespace metal_cpu

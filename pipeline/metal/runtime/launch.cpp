@@ -29,16 +29,18 @@ static bool same_site(const Site& a, const Site& b) {
   return a.operation == b.operation && a.line == b.line && a.file == b.file;
 }
 
-void record(u32 note, u32 thread, const u32* group, u32 other_thread, Site site, Site other_site) {
+void record(const Event& event) {
   for (u32 i = 0; i < outcome.event_count; ++i) {
-    Event& event = outcome.events[i];
-    if (event.note == note && same_site(event.site, site) && same_site(event.other_site, other_site)) {
-      ++event.count;
+    Event& seen = outcome.events[i];
+    if (seen.note == event.note && same_site(seen.site, event.site) && same_site(seen.other_site, event.other_site) &&
+        seen.access.code == event.access.code && seen.other_access.code == event.other_access.code) {
+      ++seen.count;
       return;
     }
   }
   if (outcome.event_count == Outcome::max_events) return;
-  outcome.events[outcome.event_count++] = {note, thread, {group[0], group[1], group[2]}, other_thread, site, other_site, 1};
+  outcome.events[outcome.event_count] = event;
+  outcome.events[outcome.event_count++].count = 1;
 }
 
 // ---- signals ----
@@ -66,21 +68,33 @@ static void chain(int signal, siginfo_t* info, void* context) {
   }
 }
 
+void stop(Stop why) {
+  outcome.stop = why;
+  for (int i = 0; i < 3; ++i) outcome.stopped_group[i] = current_geometry().group[i];
+  siglongjmp(escape, 1);
+}
+
+static void record_division() {
+  Event event = {};
+  event.note = note_division_by_zero;
+  for (int i = 0; i < 3; ++i) event.group[i] = current_geometry().group[i];
+  record(event);
+}
+
 static void on_signal(int signal, siginfo_t* info, void* context) {
   if (!in_kernel || !pthread_equal(pthread_self(), kernel_thread)) {
     if (signal != timeout_signal) chain(signal, info, context);
     return;
   }
   const Fiber* fiber = running_fiber();
-  if (signal == SIGFPE && finish_division(context)) {
-    record(note_division_by_zero, fiber ? fiber->thread : 0, current_geometry().group, 0, Site{}, Site{});
-    return;
+  if (signal == SIGFPE) {
+    const Division division = finish_division(context);
+    if (division == Division::by_zero && !request.checked) record_division();  // a checked kernel tells the place
+    if (division != Division::none) return;
   }
-  outcome.signal = signal;
+  outcome.signal = u32(signal);
   outcome.fault_address = signal == SIGSEGV || signal == SIGBUS ? u64(info->si_addr) : 0;
-  outcome.stack_overflow = fiber && outcome.fault_address && overflowed(*fiber, info->si_addr);
-  for (int i = 0; i < 3; ++i) outcome.stopped_group[i] = current_geometry().group[i];
-  siglongjmp(escape, 1);
+  stop(fiber && outcome.fault_address && overflowed(*fiber, info->si_addr) ? stop_stack : stop_signal);
 }
 
 static void install_handlers() {
@@ -181,6 +195,7 @@ extern "C" __attribute__((visibility("default"))) void mcpu_launch(const Request
     set_float_control(request.flush_subnormals ? control | flush_bits : control);
     in_kernel = 1;
     request.reset();
+    if (request.checked) begin_accesses();
     run_grid();
   }
   in_kernel = 0;

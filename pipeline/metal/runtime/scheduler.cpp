@@ -15,6 +15,7 @@ static u32 parked_count;
 static Fiber* current;
 
 static Geometry geometry;
+static u64 first_serial;              // of the launch
 static u64 group_count, group_index;  // of the grid; the next one to start
 static u64 group_step, group_shift;   // the shuffled order of threadgroups
 static u32 started;                   // threads of the threadgroup that were started
@@ -42,6 +43,7 @@ static void begin_grid() {
     group_count *= geometry.groups[i];
   }
   group_index = 0;
+  first_serial = geometry.serial + 1;
   group_step = 1, group_shift = 0;
   if (request.order == order_shuffled && group_count > 2 && group_count <= 0xffffffff) {
     group_shift = random_below(u32(group_count));
@@ -61,13 +63,21 @@ static u64 group_in_order(u64 index) {
   }
 }
 
+static void place(u64 index, u32 (&group)[3]) {
+  for (int i = 0; i < 3; ++i) {
+    group[i] = u32(index % geometry.groups[i]);
+    index /= geometry.groups[i];
+  }
+}
+
+u32 launch_serial() { return u32(first_serial); }
+void place_group(u32 serial, u32 (&group)[3]) { place(group_in_order(serial - u32(first_serial)), group); }
+
 static bool next_group() {
   if (group_index == group_count) return false;
-  u64 index = group_in_order(group_index++);
+  place(group_in_order(group_index++), geometry.group);
   geometry.threads = 1;
   for (int i = 0; i < 3; ++i) {
-    geometry.group[i] = u32(index % geometry.groups[i]);
-    index /= geometry.groups[i];
     const u32 left = geometry.grid[i] - geometry.group[i] * geometry.dispatched[i];
     geometry.size[i] = left < geometry.dispatched[i] ? left : geometry.dispatched[i];
     geometry.threads *= geometry.size[i];
@@ -138,8 +148,19 @@ extern "C" const Exchange* mcpu_exchange(u32 thread, const void* value, u32 size
   return &exchanges[thread / simd_width];
 }
 
+static void record_places(Note note, u32 thread, Site site, u32 other_thread, Site other_site) {
+  Event event = {};
+  event.note = note;
+  event.thread = thread;
+  event.other_thread = other_thread;
+  for (int i = 0; i < 3; ++i) event.group[i] = event.other_group[i] = geometry.group[i];
+  event.site = site;
+  event.other_site = other_site;
+  record(event);
+}
+
 extern "C" void mcpu_note(Note note, u32 thread, Site site) {
-  record(note, thread, geometry.group, thread, site, Site{});
+  record_places(note, thread, site, thread, Site{});
 }
 
 static void start_threads() {
@@ -175,7 +196,9 @@ static bool release_simdgroup(Fiber** lanes, Exchange& exchange) {
     Fiber* fiber = lanes[lane];
     if (!fiber) continue;
     if (fiber->wait != wait || !same_place(fiber->site, site)) {
-      record(divergence, leader->thread, geometry.group, fiber->thread, site, fiber->site);
+      // Lanes that already wait at a threadgroup barrier are merely not active, unless all must come.
+      const bool inactive = wait == Wait::exchange && fiber->site.operation == op_threadgroup_barrier;
+      if (!inactive) record_places(divergence, leader->thread, site, fiber->thread, fiber->site);
       continue;
     }
     if (wait == Wait::exchange) {
@@ -184,6 +207,7 @@ static bool release_simdgroup(Fiber** lanes, Exchange& exchange) {
     }
     fiber->wait = Wait::running;
   }
+  if (wait == Wait::barrier) pass_simdgroup_barrier(leader->thread / simd_width, site.flags);
   return true;
 }
 
@@ -191,15 +215,16 @@ static void release_threadgroup_barrier(Fiber** by_thread) {
   const Fiber& first = *parked[0];
   for (u32 i = 1; i < parked_count; ++i) {
     if (!same_place(parked[i]->site, first.site)) {
-      record(note_barrier_divergence, first.thread, geometry.group, parked[i]->thread, first.site, parked[i]->site);
+      record_places(note_barrier_divergence, first.thread, first.site, parked[i]->thread, parked[i]->site);
     }
   }
   for (u32 thread = 0; parked_count < geometry.threads && thread < geometry.threads; ++thread) {
     if (by_thread[thread]) continue;
-    record(note_barrier_divergence, first.thread, geometry.group, thread, first.site, Site{});
+    record_places(note_barrier_divergence, first.thread, first.site, thread, Site{});
     break;
   }
   for (u32 i = 0; i < parked_count; ++i) parked[i]->wait = Wait::running;
+  pass_threadgroup_barrier(first.site.flags);
 }
 
 static void release() {

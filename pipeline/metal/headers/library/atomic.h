@@ -1,7 +1,7 @@
 // <metal_atomic>. One operating-system thread runs all Metal threads, so an atomic operation is a plain one; order
 // between threadgroups is whatever the launch chose. No atomic is smaller than four bytes.
 #pragma once
-#include "traits.h"
+#include "execution.h"
 
 namespace metal {
 
@@ -26,20 +26,34 @@ using atomic_bool = atomic<bool>;
 using atomic_float = atomic<float>;
 using atomic_ulong = atomic<ulong>;
 
+}  // namespace metal
+
+namespace metal_cpu {
+
+// An atomic operation is one access, not a load and a store.
+template <class T>
+METAL_CPU_RUNTIME void observe(const volatile metal::atomic<T>* object) {
+#ifdef METAL_CPU_CHECKED
+  mcpu_atomic(object, sizeof(T));
+#else
+  (void)object;
+#endif
+}
+
+}  // namespace metal_cpu
+
+namespace metal {
+
 // The operand is not deduced: atomic_fetch_add_explicit(p, 1, ...) on an atomic_uint adds 1u.
 #define METAL_CPU_FETCH(NAME, RESULT)                                                                               \
   template <class T>                                                                                                \
-  METAL_CPU_ATOMIC T atomic_fetch_##NAME##_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type b, \
+  METAL_CPU_RUNTIME T atomic_fetch_##NAME##_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type b, \
                                                     memory_order) {                                                 \
+    metal_cpu::observe(object);                                                                                     \
     const T a = object->value;                                                                                      \
     object->value = T(RESULT);                                                                                      \
     return a;                                                                                                       \
   }
-#ifdef METAL_CPU_CHECKED
-#define METAL_CPU_ATOMIC inline __attribute__((no_sanitize("thread")))
-#else
-#define METAL_CPU_ATOMIC METAL_CPU_INLINE
-#endif
 METAL_CPU_FETCH(add, a + b)
 METAL_CPU_FETCH(sub, a - b)
 METAL_CPU_FETCH(max, b > a ? b : a)
@@ -50,26 +64,30 @@ METAL_CPU_FETCH(xor, a ^ b)
 #undef METAL_CPU_FETCH
 
 template <class T>
-METAL_CPU_ATOMIC T atomic_load_explicit(const volatile atomic<T>* object, memory_order) {
+METAL_CPU_RUNTIME T atomic_load_explicit(const volatile atomic<T>* object, memory_order) {
+  metal_cpu::observe(object);
   return object->value;
 }
 template <class T>
-METAL_CPU_ATOMIC void atomic_store_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
+METAL_CPU_RUNTIME void atomic_store_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
                                             memory_order) {
+  metal_cpu::observe(object);
   object->value = desired;
 }
 template <class T>
-METAL_CPU_ATOMIC T atomic_exchange_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
+METAL_CPU_RUNTIME T atomic_exchange_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
                                             memory_order) {
+  metal_cpu::observe(object);
   const T old = object->value;
   object->value = desired;
   return old;
 }
 // Compares bits, as the hardware does: -0.0 is not 0.0, and a NaN equals itself.
 template <class T>
-METAL_CPU_ATOMIC bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
+METAL_CPU_RUNTIME bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
                                                             typename metal_cpu::identity<T>::type desired,
                                                             memory_order, memory_order) {
+  metal_cpu::observe(object);
   T old = object->value;
   if (__builtin_memcmp(&old, expected, sizeof(T)) == 0) {
     object->value = desired;
@@ -78,5 +96,17 @@ METAL_CPU_ATOMIC bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* 
   *expected = old;
   return false;
 }
+
+// 64-bit: minimum and maximum only, without a result (MSL specification, 6.15.4.6).
+METAL_CPU_RUNTIME void atomic_max_explicit(volatile atomic_ulong* object, ulong operand, memory_order) {
+  metal_cpu::observe(object);
+  if (operand > object->value) object->value = operand;
+}
+METAL_CPU_RUNTIME void atomic_min_explicit(volatile atomic_ulong* object, ulong operand, memory_order) {
+  metal_cpu::observe(object);
+  if (operand < object->value) object->value = operand;
+}
+
+METAL_CPU_INLINE void atomic_thread_fence(mem_flags, memory_order, thread_scope = thread_scope_device) {}
 
 }  // namespace metal

@@ -3,6 +3,18 @@
 
 #define METAL_CPU_INLINE inline __attribute__((always_inline))
 
+// Checked shaders have every load and store observed, except those of this library's own state. A function that is
+// exempt must not be inlined into one that is not.
+#ifdef METAL_CPU_CHECKED
+#define METAL_CPU_RUNTIME inline __attribute__((no_sanitize("thread")))
+#define METAL_CPU_KERNEL inline
+#define METAL_CPU_ENTRY __attribute__((visibility("default"), no_sanitize("thread")))
+#else
+#define METAL_CPU_RUNTIME METAL_CPU_INLINE
+#define METAL_CPU_KERNEL METAL_CPU_INLINE
+#define METAL_CPU_ENTRY __attribute__((visibility("default")))
+#endif
+
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;

@@ -9,125 +9,6 @@
 #include "../../runtime/abi.h"
 #include "vec.h"
 
-namespace metal_cpu {
-
-static Geometry geometry;
-static Row row;
-static uint current_thread;
-
-METAL_CPU_INLINE bool next_thread() {
-  if (row.next >= row.end) return false;
-  current_thread = row.base + row.next++;
-  return true;
-}
-
-METAL_CPU_INLINE bool next_row() {
-  Row r;
-  Geometry g;
-  if (!mcpu_next_row(&r, &g)) return false;
-  row = r;
-  geometry = g;
-  return true;
-}
-
-extern "C" __attribute__((visibility("default"))) void mcpu_reset() { row = Row{}; }
-
-// A kernel argument, converted to what the kernel declares it as.
-struct Pointer {
-  void* address;
-  template <class T>
-  METAL_CPU_INLINE operator T*() const {
-    return static_cast<T*>(address);
-  }
-};
-struct Reference {
-  void* address;
-  template <class T>
-  METAL_CPU_INLINE operator T&() const {
-    return *static_cast<T*>(address);
-  }
-};
-
-// A position, as a scalar (its x) or a vector of two or three, of any integer type.
-struct Position {
-  uint x, y, z;
-  template <class T, class = metal::enable_if_t<__is_integral(T)>>
-  METAL_CPU_INLINE operator T() const {
-    return T(x);
-  }
-  template <class T>
-  METAL_CPU_INLINE operator metal::vec<T, 2>() const {
-    return metal::vec<T, 2>(T(x), T(y));
-  }
-  template <class T>
-  METAL_CPU_INLINE operator metal::vec<T, 3>() const {
-    return metal::vec<T, 3>(T(x), T(y), T(z));
-  }
-};
-
-// One function per attribute, named as the attribute. They hold for the thread that next_thread() chose last.
-namespace attribute {
-METAL_CPU_INLINE Position triple(const uint (&v)[3]) { return {v[0], v[1], v[2]}; }
-METAL_CPU_INLINE Position thread_position_in_threadgroup() { return {row.next - 1, row.y, row.z}; }
-METAL_CPU_INLINE Position thread_position_in_grid() {
-  return {geometry.group[0] * geometry.dispatched[0] + (row.next - 1),
-          geometry.group[1] * geometry.dispatched[1] + row.y, geometry.group[2] * geometry.dispatched[2] + row.z};
-}
-METAL_CPU_INLINE Position threadgroup_position_in_grid() { return triple(geometry.group); }
-METAL_CPU_INLINE Position threads_per_threadgroup() { return triple(geometry.size); }
-METAL_CPU_INLINE Position dispatch_threads_per_threadgroup() { return triple(geometry.dispatched); }
-METAL_CPU_INLINE Position threads_per_grid() { return triple(geometry.grid); }
-METAL_CPU_INLINE Position threadgroups_per_grid() { return triple(geometry.groups); }
-METAL_CPU_INLINE uint thread_index_in_threadgroup() { return current_thread; }
-METAL_CPU_INLINE uint thread_index_in_simdgroup() { return current_thread % simd_width; }
-METAL_CPU_INLINE uint simdgroup_index_in_threadgroup() { return current_thread / simd_width; }
-METAL_CPU_INLINE uint thread_index_in_quadgroup() { return current_thread % quad_width; }
-METAL_CPU_INLINE uint quadgroup_index_in_threadgroup() { return current_thread / quad_width; }
-METAL_CPU_INLINE uint threads_per_simdgroup() { return simd_width; }
-METAL_CPU_INLINE uint thread_execution_width() { return simd_width; }
-METAL_CPU_INLINE uint simdgroups_per_threadgroup() { return (geometry.threads + simd_width - 1) / simd_width; }
-METAL_CPU_INLINE uint quadgroups_per_threadgroup() { return (geometry.threads + quad_width - 1) / quad_width; }
-METAL_CPU_INLINE uint dispatch_simdgroups_per_threadgroup() {
-  return (geometry.dispatched[0] * geometry.dispatched[1] * geometry.dispatched[2] + simd_width - 1) / simd_width;
-}
-}  // namespace attribute
-
-// `threadgroup T name[n];` in a kernel becomes `auto& name = threadgroup_variable<T[n], id>("name")`.
-template <class T, int Id>
-struct threadgroup_slot {
-  static Variable variable;
-};
-template <class T, int Id>
-Variable threadgroup_slot<T, Id>::variable;
-
-template <class T, int Id>
-METAL_CPU_INLINE T& threadgroup_variable(const char* name) {
-  Variable& variable = threadgroup_slot<T, Id>::variable;
-  if (variable.serial != geometry.serial) {
-    variable.name = name;
-    mcpu_threadgroup_variable(&variable, sizeof(T), alignof(T) < 16 ? 16 : alignof(T));
-  }
-  return *static_cast<T*>(variable.address);
-}
-
-// Hands a value to the other lanes of the simdgroup and waits for theirs.
-template <class T>
-METAL_CPU_INLINE const Exchange& exchange(const T& value, Operation operation, uint line, const char* file) {
-  static_assert(sizeof(T) <= Exchange::capacity, "too large for a simdgroup exchange");
-  const uint me = current_thread;
-  const Exchange& result = *mcpu_exchange(me, &value, sizeof(T), Site{operation, line, file});
-  current_thread = me;
-  return result;
-}
-
-METAL_CPU_INLINE void wait(Operation operation, uint line, const char* file) {
-  const uint me = current_thread;
-  mcpu_barrier(me, Site{operation, line, file});
-  current_thread = me;
-}
-
-}  // namespace metal_cpu
-
 namespace metal {
 
 enum class mem_flags : uint {
@@ -141,13 +22,140 @@ enum class mem_flags : uint {
 METAL_CPU_INLINE constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(a) | uint(b)); }
 METAL_CPU_INLINE constexpr mem_flags operator&(mem_flags a, mem_flags b) { return mem_flags(uint(a) & uint(b)); }
 
-METAL_CPU_INLINE void threadgroup_barrier(mem_flags, uint line = __builtin_LINE(),
-                                          const char* file = __builtin_FILE()) {
-  metal_cpu::wait(metal_cpu::op_threadgroup_barrier, line, file);
+}  // namespace metal
+
+namespace metal_cpu {
+
+static Geometry geometry;
+static Row row;
+#ifdef METAL_CPU_CHECKED
+static uint& current_thread = mcpu_current_thread;
+#else
+static uint current_thread;
+#endif
+
+METAL_CPU_RUNTIME bool next_thread() {
+  if (row.next >= row.end) return false;
+  current_thread = row.base + row.next++;
+  return true;
 }
-METAL_CPU_INLINE void simdgroup_barrier(mem_flags, uint line = __builtin_LINE(),
+
+METAL_CPU_RUNTIME bool next_row() {
+  Row r;
+  Geometry g;
+  if (!mcpu_next_row(&r, &g)) return false;
+  row = r;
+  geometry = g;
+  return true;
+}
+
+extern "C" METAL_CPU_ENTRY void mcpu_reset() { row = Row{}; }
+
+// A kernel argument, converted to what the kernel declares it as.
+struct Pointer {
+  void* address;
+  template <class T>
+  METAL_CPU_RUNTIME operator T*() const {
+    return static_cast<T*>(address);
+  }
+};
+struct Reference {
+  void* address;
+  template <class T>
+  METAL_CPU_RUNTIME operator T&() const {
+    return *static_cast<T*>(address);
+  }
+};
+
+// A position, as a scalar (its x) or a vector of two or three, of any integer type.
+struct Position {
+  uint x, y, z;
+  template <class T, class = metal::enable_if_t<__is_integral(T)>>
+  METAL_CPU_RUNTIME operator T() const {
+    return T(x);
+  }
+  template <class T>
+  METAL_CPU_RUNTIME operator metal::vec<T, 2>() const {
+    return metal::vec<T, 2>(T(x), T(y));
+  }
+  template <class T>
+  METAL_CPU_RUNTIME operator metal::vec<T, 3>() const {
+    return metal::vec<T, 3>(T(x), T(y), T(z));
+  }
+};
+
+// One function per attribute, named as the attribute. They hold for the thread that next_thread() chose last.
+namespace attribute {
+METAL_CPU_RUNTIME Position triple(const uint (&v)[3]) { return {v[0], v[1], v[2]}; }
+METAL_CPU_RUNTIME Position thread_position_in_threadgroup() { return {row.next - 1, row.y, row.z}; }
+METAL_CPU_RUNTIME Position thread_position_in_grid() {
+  return {geometry.group[0] * geometry.dispatched[0] + (row.next - 1),
+          geometry.group[1] * geometry.dispatched[1] + row.y, geometry.group[2] * geometry.dispatched[2] + row.z};
+}
+METAL_CPU_RUNTIME Position threadgroup_position_in_grid() { return triple(geometry.group); }
+METAL_CPU_RUNTIME Position threads_per_threadgroup() { return triple(geometry.size); }
+METAL_CPU_RUNTIME Position dispatch_threads_per_threadgroup() { return triple(geometry.dispatched); }
+METAL_CPU_RUNTIME Position threads_per_grid() { return triple(geometry.grid); }
+METAL_CPU_RUNTIME Position threadgroups_per_grid() { return triple(geometry.groups); }
+METAL_CPU_RUNTIME uint thread_index_in_threadgroup() { return current_thread; }
+METAL_CPU_RUNTIME uint thread_index_in_simdgroup() { return current_thread % simd_width; }
+METAL_CPU_RUNTIME uint simdgroup_index_in_threadgroup() { return current_thread / simd_width; }
+METAL_CPU_RUNTIME uint thread_index_in_quadgroup() { return current_thread % quad_width; }
+METAL_CPU_RUNTIME uint quadgroup_index_in_threadgroup() { return current_thread / quad_width; }
+METAL_CPU_RUNTIME uint threads_per_simdgroup() { return simd_width; }
+METAL_CPU_RUNTIME uint thread_execution_width() { return simd_width; }
+METAL_CPU_RUNTIME uint simdgroups_per_threadgroup() { return (geometry.threads + simd_width - 1) / simd_width; }
+METAL_CPU_RUNTIME uint quadgroups_per_threadgroup() { return (geometry.threads + quad_width - 1) / quad_width; }
+METAL_CPU_RUNTIME uint dispatch_simdgroups_per_threadgroup() {
+  return (geometry.dispatched[0] * geometry.dispatched[1] * geometry.dispatched[2] + simd_width - 1) / simd_width;
+}
+}  // namespace attribute
+
+// `threadgroup T name[n];` in a kernel becomes `auto& name = threadgroup_variable<T[n], id>("name")`.
+template <class T, int Id>
+struct threadgroup_slot {
+  static Variable variable;
+};
+template <class T, int Id>
+Variable threadgroup_slot<T, Id>::variable;
+
+template <class T, int Id>
+METAL_CPU_RUNTIME T& threadgroup_variable(const char* name) {
+  Variable& variable = threadgroup_slot<T, Id>::variable;
+  if (variable.serial != geometry.serial) {
+    variable.name = name;
+    mcpu_threadgroup_variable(&variable, sizeof(T), alignof(T) < 16 ? 16 : alignof(T));
+  }
+  return *static_cast<T*>(variable.address);
+}
+
+// Hands a value to the other lanes of the simdgroup and waits for theirs.
+template <class T>
+METAL_CPU_RUNTIME const Exchange& exchange(const T& value, Operation operation, uint line, const char* file) {
+  static_assert(sizeof(T) <= Exchange::capacity, "too large for a simdgroup exchange");
+  const uint me = current_thread;
+  const Exchange& result = *mcpu_exchange(me, &value, sizeof(T), Site{operation, line, file, 0});
+  current_thread = me;
+  return result;
+}
+
+METAL_CPU_RUNTIME void wait(Operation operation, metal::mem_flags flags, uint line, const char* file) {
+  const uint me = current_thread;
+  mcpu_barrier(me, Site{operation, line, file, uint(flags)});
+  current_thread = me;
+}
+
+}  // namespace metal_cpu
+
+namespace metal {
+
+METAL_CPU_RUNTIME void threadgroup_barrier(mem_flags flags, uint line = __builtin_LINE(),
+                                          const char* file = __builtin_FILE()) {
+  metal_cpu::wait(metal_cpu::op_threadgroup_barrier, flags, line, file);
+}
+METAL_CPU_RUNTIME void simdgroup_barrier(mem_flags flags, uint line = __builtin_LINE(),
                                         const char* file = __builtin_FILE()) {
-  metal_cpu::wait(metal_cpu::op_simdgroup_barrier, line, file);
+  metal_cpu::wait(metal_cpu::op_simdgroup_barrier, flags, line, file);
 }
 
 }  // namespace metal

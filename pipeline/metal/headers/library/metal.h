@@ -23,5 +23,3 @@
 #define thread
 #define threadgroup
 #define kernel METAL_CPU_KERNEL
-#define METAL_CPU_KERNEL METAL_CPU_INLINE
-#define METAL_CPU_ENTRY __attribute__((visibility("default")))

@@ -29,16 +29,18 @@ struct Lanes {
   uint first, me;
   Site site;
 
-  METAL_CPU_INLINE Lanes(const T& value, Operation operation, uint line, const char* file)
+  METAL_CPU_RUNTIME Lanes(const T& value, Operation operation, uint line, const char* file)
       : data(exchange(value, operation, line, file)),
         first(current_thread % simd_width / Width * Width),
         me(current_thread % Width),
-        site{operation, line, file} {}
+        site{operation, line, file, 0} {}
 
-  METAL_CPU_INLINE bool active(uint lane) const { return data.active >> (first + lane) & 1; }
+  METAL_CPU_RUNTIME bool active(uint lane) const { return data.active >> (first + lane) & 1; }
+
+  METAL_CPU_RUNTIME uint first_active() const { return uint(__builtin_ctz(data.active)); }
 
   // What a lane handed in. The value of a lane that took no part is undefined; zero, as seen on hardware.
-  METAL_CPU_INLINE T operator[](uint lane) const {
+  METAL_CPU_RUNTIME T operator[](uint lane) const {
     T value;
     if (lane < Width && active(lane)) {
       __builtin_memcpy(&value, data.values[first + lane], sizeof(T));
@@ -50,7 +52,7 @@ struct Lanes {
   }
 
   template <class Combine>
-  METAL_CPU_INLINE T reduce(Combine combine) const {
+  METAL_CPU_RUNTIME T reduce(Combine combine) const {
     T total{};
     bool some = false;
     for (uint lane = 0; lane < Width; ++lane) {
@@ -62,7 +64,7 @@ struct Lanes {
   }
 
   template <class Combine>
-  METAL_CPU_INLINE T scan(T start, uint end, Combine combine) const {
+  METAL_CPU_RUNTIME T scan(T start, uint end, Combine combine) const {
     for (uint lane = 0; lane < end; ++lane) {
       if (active(lane)) start = combine(start, (*this)[lane]);
     }
@@ -234,12 +236,12 @@ template <class T>
 inline T simd_broadcast_first(T data, METAL_CPU_SITE) {
   metal_cpu::require_data<T>();
   const metal_cpu::Lanes<T, 32> lanes(data, metal_cpu::op_shuffle, line, file);
-  return lanes[uint(__builtin_ctz(lanes.data.active))];
+  return lanes[lanes.first_active()];
 }
-inline simd_vote simd_active_threads_mask(METAL_CPU_SITE) {
+METAL_CPU_RUNTIME simd_vote simd_active_threads_mask(METAL_CPU_SITE) {
   return simd_vote(metal_cpu::exchange(true, metal_cpu::op_ballot, line, file).active);
 }
-inline bool simd_is_first(METAL_CPU_SITE) {
+METAL_CPU_RUNTIME bool simd_is_first(METAL_CPU_SITE) {
   const metal_cpu::Exchange& exchanged = metal_cpu::exchange(true, metal_cpu::op_ballot, line, file);
   return uint(__builtin_ctz(exchanged.active)) == metal_cpu::current_thread % 32;
 }

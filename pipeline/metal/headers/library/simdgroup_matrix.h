@@ -11,7 +11,7 @@ struct MatrixPlace {
   METAL_CPU_INLINE explicit MatrixPlace(uint lane)
       : row((lane / 4 & 4) + lane / 2 % 4), column((lane / 4 & 2) * 2 + lane % 2 * 2) {}
 };
-METAL_CPU_INLINE MatrixPlace my_matrix_place() { return MatrixPlace(current_thread % simd_width); }
+METAL_CPU_RUNTIME MatrixPlace my_matrix_place() { return MatrixPlace(current_thread % simd_width); }
 
 }  // namespace metal_cpu
 
