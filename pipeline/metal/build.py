@@ -40,6 +40,9 @@ CHECKED = (
 )
 
 
+VECTORISED = ("-fvectorize", "-fslp-vectorize")
+
+
 @dataclass(frozen=True)
 class Shader:
     """The text of a shader. `name` stands in error messages; `folder` is where quoted includes start from."""
@@ -102,10 +105,10 @@ class _Job:
         if any(self._include_digest(name) != seen for name, seen in record["includes"].items()):
             return None
         library = self.cache.find(record["library"], ".so")
-        runtime = self.cache.find(record["runtime"], "")
+        runtime = self.cache.find(record["runtime"], ".so")
         if library is None or runtime is None:
             return None
-        return Built(library, runtime / "runtime.so", tuple(map(_kernel_from_record, record["kernels"])))
+        return Built(library, runtime, tuple(map(_kernel_from_record, record["kernels"])))
 
     def build(self) -> Built:
         preprocessed = self._preprocess()
@@ -115,17 +118,19 @@ class _Job:
             file, line = position_of(preprocessed, error.offset)
             diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
             raise ShaderError((diagnostic,), str(diagnostic)) from None
-        prepared = self._prepare()
-        library_key = digest(translation.text, prepared.name)
-        library = self.cache.make(library_key, ".so", lambda path: self._compile(translation.text, prepared, path))
+        headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
+        precompiled = self._precompile(headers)
+        runtime = self._make_runtime(headers)
+        library_key = digest(translation.text, precompiled.name)
+        library = self.cache.make(library_key, ".so", lambda path: self._compile(translation.text, precompiled, path))
         record = {
             "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
             "library": library_key,
-            "runtime": prepared.name,
+            "runtime": runtime.stem,
             "kernels": [asdict(kernel) for kernel in translation.kernels],
         }
         self.cache.write(self.key, ".json", json.dumps(record))
-        return Built(library, prepared / "runtime.so", translation.kernels)
+        return Built(library, runtime, translation.kernels)
 
     # -- preprocessing --
 
@@ -179,45 +184,34 @@ class _Job:
         flags += ["-ffp-contract=on" if self.compilation.contract else "-ffp-contract=off"]
         if self.compilation.fast_math:
             flags.append("-DMETAL_CPU_FAST_MATH")
-        if self.compilation.checked:
-            flags += CHECKED
+        flags += CHECKED if self.compilation.checked else VECTORISED
         return flags
 
-    def _prepare(self) -> Path:
-        """A folder with the Metal library, precompiled, and the runtime; the same for all shaders.
-
-        The precompiled header refers to the headers by their paths, so they are put in their place first.
-        """
-        headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
+    def _precompile(self, headers: Path) -> Path:
+        """The Metal library as a precompiled header. It refers to the headers by their paths in the cache."""
+        command = [*self.toolchain.clang, *self._flags, "-Xclang", "-fno-pch-timestamp", "-x", "c++-header"]
+        command.append(str(headers / "headers" / "library" / "metal.h"))
         key = digest(own_sources(), self.toolchain.identity, *self._flags)
-        return self.cache.make(key, "", lambda folder: self._make_library(headers, folder))
+        return self.cache.make(key, ".pch", lambda path: self.toolchain.must_run([*command, "-o", str(path)]))
 
-    def _make_library(self, headers: Path, folder: Path) -> None:
-        folder.mkdir()
-        precompile = [*self.toolchain.clang, *self._flags, "-Xclang", "-fno-pch-timestamp", "-x", "c++-header"]
-        header = headers / "headers" / "library" / "metal.h"
-        self.toolchain.must_run([*precompile, str(header), "-o", str(folder / "metal.pch")])
-        objects = []
-        for source in sorted((headers / "runtime").glob("*.cpp")):
-            compile_ = [
-                *self.toolchain.runtime_compiler,
-                "-std=c++17",
-                "-O2",
-                "-fPIC",
-                "-nostdinc++",
-                "-fno-exceptions",
-            ]
-            compile_ += ["-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden", "-fno-sanitize=all"]
-            objects.append(str(folder / source.with_suffix(".o").name))
-            self.toolchain.must_run(
-                [*compile_, "-fno-sanitize=all", "-U_FORTIFY_SOURCE", "-c", str(source), "-o", objects[-1]]
-            )
-        self.toolchain.must_run([*self.toolchain.linker, *objects, "-o", str(folder / "runtime.so")])
+    def _make_runtime(self, headers: Path) -> Path:
+        """The shared library that runs kernels, the same for all shaders."""
 
-    def _compile(self, text: str, prepared: Path, path: Path) -> None:
+        def make(path: Path) -> None:
+            command = [*self.toolchain.runtime_compiler, "-std=c++17", "-O2", "-fPIC", "-nostdinc++", "-fno-exceptions"]
+            command += ["-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden", "-fno-sanitize=all"]
+            objects = []
+            for source in sorted((headers / "runtime").glob("*.cpp")):
+                objects.append(str(path.with_name(source.stem + ".o")))
+                self.toolchain.must_run([*command, "-U_FORTIFY_SOURCE", "-c", str(source), "-o", objects[-1]])
+            self.toolchain.must_run([*self.toolchain.linker, *objects, "-o", str(path)])
+
+        return self.cache.make(digest("runtime", own_sources(), self.toolchain.identity), ".so", make)
+
+    def _compile(self, text: str, precompiled: Path, path: Path) -> None:
         source, compiled = path.with_suffix(".cpp"), path.with_suffix(".o")
         source.write_text(text)
-        command = [*self.toolchain.clang, *self._flags, "-include-pch", str(prepared / "metal.pch")]
+        command = [*self.toolchain.clang, *self._flags, "-include-pch", str(precompiled)]
         result = self.toolchain.run([*command, "-c", str(source), "-o", str(compiled)])
         if result.returncode:
             raise shader_error(result.stderr, self.shader.name)

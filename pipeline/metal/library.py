@@ -176,9 +176,9 @@ class BoundKernel:
         request.timeout_ms = math.ceil(launch.timeout * 1000) if launch.timeout else 0
         if self._checked:
             request.checked = 1
-            regions = list(memory.regions())
+            regions = memory.regions()
             request.region_count = len(regions)
-            request.regions[: len(regions)] = regions
+            request.regions = regions
         return request
 
     def _align(self, bound: list[Bound], request: runtime.Request) -> None:

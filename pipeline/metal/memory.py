@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -14,7 +14,7 @@ from pipeline.metal.runtime import Region, Runtime
 PADDING = 4096  # bytes around a copy that an instrumented kernel may run into without harm
 ISOLATED_UP_TO = 256 * 1024**2  # bytes; larger storages stay where they are
 VIEW_UP_TO = 64 * 1024**2  # bytes of a storage for which the elements of a view are told apart
-RACES_UP_TO = 1024**2  # bytes of a storage whose uses are remembered
+RACES_UP_TO = 4 * 1024**2  # bytes of a storage whose uses are remembered
 
 
 @dataclass
@@ -91,19 +91,18 @@ class Memory:
     def _constant(self, address: int) -> int:
         return next(block.placed for block in self._blocks if block.address == address)
 
-    def regions(self) -> Iterator[Region]:
+    def regions(self) -> ctypes.Array[Region]:
         """What an instrumented kernel may use."""
+        regions = (Region * len(self._blocks))()
         for index, block in enumerate(self._blocks):
             padding = PADDING if block.placed != block.address else 0
             end = block.placed + block.size
-            yield Region(
-                block.placed,
-                end,
-                block.placed - padding,
-                end + padding,
-                block.mask.data_ptr() if block.mask is not None else None,
-                self._runtime.cells(index, block.size) if block.size <= RACES_UP_TO else None,
-            )
+            mask = block.mask.data_ptr() if block.mask is not None else None
+            granule = min((view.element_size().bit_length() - 1 for view in block.views), default=0)
+            watched = not block.constant and block.size <= RACES_UP_TO
+            cells = self._runtime.cells(index, (block.size >> granule) + 1) if watched else None
+            regions[index] = Region(block.placed, end, block.placed - padding, end + padding, mask, cells, granule)
+        return regions
 
     def write_back(self) -> None:
         for block in self._blocks:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from ctypes import POINTER, Structure, c_char_p, c_uint32, c_uint64, c_void_p
-from functools import cache
 from pathlib import Path
 
 from pipeline.metal.report import Note
 
 MAX_BUFFERS = 31
-MAX_REGIONS = 512
 MAX_EVENTS = 64
 ORDERS = ("forward", "reverse", "shuffled")
 NOTES = (
@@ -39,6 +37,7 @@ class Region(Structure):
         ("pad_end", c_uint64),
         ("view", c_void_p),
         ("cells", c_void_p),
+        ("granule", c_uint64),
     )
 
 
@@ -56,7 +55,7 @@ class Request(Structure):
         ("timeout_ms", c_uint32),
         ("checked", c_uint32),
         ("region_count", c_uint32),
-        ("regions", Region * MAX_REGIONS),
+        ("regions", POINTER(Region)),
     )
 
 
@@ -110,17 +109,18 @@ class Runtime:
         if math:
             ctypes.CDLL(math, mode=ctypes.RTLD_GLOBAL)  # where shaders find sin and its like
         self._library = ctypes.PyDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-        self._library.mcpu_launch.argtypes = (POINTER(Request), POINTER(Outcome))
+        self._library.mcpu_launch.argtypes = (POINTER(Request),)
         self._library.mcpu_launch.restype = None
+        self._outcome = Outcome.in_dll(self._library, "mcpu_outcome")
         self._library.mcpu_place.argtypes = (c_uint32, c_uint64, c_uint64)
         self._library.mcpu_place.restype = c_void_p
         self._library.mcpu_cells.argtypes = (c_uint32, c_uint64)
         self._library.mcpu_cells.restype = c_void_p
 
     def launch(self, request: Request) -> Outcome:
-        outcome = Outcome()
-        self._library.mcpu_launch(ctypes.byref(request), ctypes.byref(outcome))
-        return outcome
+        """Run a launch to its end. The outcome is overwritten by the next one."""
+        self._library.mcpu_launch(ctypes.byref(request))
+        return self._outcome
 
     def place(self, slot: int, size: int, padding: int) -> int:
         """The address of `size` bytes of memory of their own, the same for the same slot while they fit."""
@@ -129,12 +129,17 @@ class Runtime:
             raise MemoryError(f"no room for a copy of {size} bytes")
         return int(address)
 
-    def cells(self, slot: int, size: int) -> int | None:
-        """Where the uses of `size` bytes are remembered."""
-        address: int | None = self._library.mcpu_cells(slot, size)
+    def cells(self, slot: int, count: int) -> int | None:
+        """Where uses of memory are remembered, `count` pieces of it."""
+        address: int | None = self._library.mcpu_cells(slot, count)
         return address
 
 
-@cache
+_loaded: list[Runtime] = []
+
+
 def load(path: Path) -> Runtime:
-    return Runtime(path)
+    """The runtime of this process: the first that was asked for, since shaders find its functions by name."""
+    if not _loaded:
+        _loaded.append(Runtime(path))
+    return _loaded[0]

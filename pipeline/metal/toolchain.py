@@ -60,7 +60,7 @@ def find_toolchain(compiler: str | None, scratch: Path) -> Toolchain:
     linker = (zig, "ld.lld", "-shared") if sys.platform == "linux" else _zig_cc(zig)
     return Toolchain(
         clang=(zig, "clang"),
-        runtime_compiler=(zig, "cc", "-x", "c++"),
+        runtime_compiler=(zig, "cc", "-target", _zig_target(), "-x", "c++"),
         linker=linker,
         target=target,
         identity=f"zig {_version((zig, 'version'))} {' '.join(target)}",
@@ -69,7 +69,12 @@ def find_toolchain(compiler: str | None, scratch: Path) -> Toolchain:
 
 
 def _zig_cc(zig: str) -> tuple[str, ...]:
-    return (zig, "cc", "-shared", "-Wl,-undefined,dynamic_lookup")
+    return (zig, "cc", "-target", _zig_target(), "-shared", "-Wl,-undefined,dynamic_lookup")
+
+
+def _zig_target() -> str:
+    """The machine in zig's words. Named, so that zig takes its own headers and does not look for the system's."""
+    return f"{_machine()}-{'macos' if sys.platform == 'darwin' else 'linux-gnu'}"
 
 
 def _system_toolchain(compiler: str, target: tuple[str, ...]) -> Toolchain:
@@ -101,9 +106,14 @@ def _zig() -> str:
 
 def _target() -> tuple[str, ...]:
     """Flags that name the machine to compile for. x86-64 processors older than 2013 lack what half needs."""
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    machine = _machine()
     system = {"linux": "unknown-linux-gnu", "darwin": "apple-macosx13.0"}.get(sys.platform)
     if system is None or machine not in ("x86_64", "aarch64"):
         raise ToolchainError(f"no support for {sys.platform} on {machine}; Linux and macOS on x86-64 and arm64 have it")
     triple = f"{'arm64' if machine == 'aarch64' and sys.platform == 'darwin' else machine}-{system}"
     return ("-target", triple, *(("-march=x86-64-v3",) if machine == "x86_64" else ()))
+
+
+def _machine() -> str:
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)

@@ -68,7 +68,8 @@ static void find_image(const void* address) { dl_iterate_phdr(visit_image, const
 #endif
 
 void begin_accesses() {
-  find_image(reinterpret_cast<const void*>(request.entry));
+  const u64 entry = u64(request.entry);
+  if (entry < image_begin || entry >= image_end) find_image(reinterpret_cast<const void*>(entry));
   last_region = request.regions;
 }
 
@@ -109,11 +110,11 @@ static void record_race(Note note, const Access& access, const Use& other, bool 
   record(event);
 }
 
-// Looks for a conflict in every byte of an access, tells of the first, and remembers the access. Uses by threadgroups
+// Looks for a conflict in every cell of an access, tells of the first, and remembers the access. Uses by threadgroups
 // before `oldest` are of other memory, or of another launch.
-static void watch(Cell* cells, const Use& use, const Access& access, u32 oldest, Note note) {
+static void watch(Cell* cells, u32 count, const Use& use, const Access& access, u32 oldest, Note note) {
   bool told = false;
-  for (u32 i = 0; i < access.size; ++i) {
+  for (u32 i = 0; i < count; ++i) {
     forget(cells[i], oldest);
     const Use* other = told ? nullptr : conflict(cells[i], use, access.write);
     if (other) {
@@ -138,7 +139,7 @@ static void use_threadgroup_memory(Access access, bool atomic) {
     record(event_of(note_unwritten_read, access));
     break;
   }
-  watch(cells, use, access, use.group, note_threadgroup_race);
+  watch(cells, access.size, use, access, use.group, note_threadgroup_race);
 }
 
 static Region* find_region(u64 address) {
@@ -168,7 +169,9 @@ static void use_region(Region& region, const Access& access, bool atomic) {
   }
   if (region.cells) {
     const Use use = use_of(access, atomic, device_period, device_steps);
-    watch(region.cells + (access.address - region.begin), use, access, launch_serial(), note_device_race);
+    const u64 first = (access.address - region.begin) >> region.granule;
+    const u64 last = (access.address - region.begin + access.size - 1) >> region.granule;
+    watch(region.cells + first, u32(last - first + 1), use, access, launch_serial(), note_device_race);
   }
 }
 

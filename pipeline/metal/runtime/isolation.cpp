@@ -46,14 +46,14 @@ extern "C" __attribute__((visibility("default"))) char* mcpu_place(u32 index, u6
   return begin;
 }
 
-// Cells to watch the uses of `size` bytes. Old contents may stay: they belong to threadgroups of earlier launches.
-extern "C" __attribute__((visibility("default"))) Cell* mcpu_cells(u32 index, u64 size) {
+// `count` cells to watch uses with. Old contents may stay: they belong to threadgroups of earlier launches.
+extern "C" __attribute__((visibility("default"))) Cell* mcpu_cells(u32 index, u64 count) {
   if (index >= max_slots) return nullptr;
   Slot& slot = slots[index];
-  if (slot.cell_count < size) {
+  if (slot.cell_count < count) {
     free(slot.cells);
-    slot.cells = static_cast<Cell*>(calloc(size, sizeof(Cell)));
-    slot.cell_count = slot.cells ? size : 0;
+    slot.cells = static_cast<Cell*>(calloc(count, sizeof(Cell)));
+    slot.cell_count = slot.cells ? count : 0;
   }
   return slot.cells;
 }

@@ -14,9 +14,9 @@ struct Region {
   u64 begin, end;
   u64 pad_begin, pad_end;    // around it; an access there does no harm
   const unsigned char* view;  // per byte: whether a bound tensor has it; null: all of them
-  struct Cell* cells;         // who used each byte (races.h); null: not watched
+  struct Cell* cells;         // who used each granule (races.h); null: not watched
+  u64 granule;                // log2 of its bytes, no more than an element has
 };
-constexpr u32 max_regions = 512;
 
 struct Request {
   void (*entry)(void** buffers);
@@ -31,7 +31,7 @@ struct Request {
   u32 timeout_ms;  // 0: none
   u32 checked;     // the kernel is compiled with METAL_CPU_CHECKED
   u32 region_count;
-  Region regions[max_regions];
+  Region* regions;
 };
 
 // An access to memory by an instrumented kernel. `code` is the instruction behind it, relative to the library.
@@ -72,7 +72,8 @@ struct Outcome {
 };
 
 extern Request request;
-extern Outcome outcome;
+extern "C" __attribute__((visibility("default"))) Outcome mcpu_outcome;  // of the latest launch
+static Outcome& outcome = mcpu_outcome;
 
 // The launch's random numbers: the same seed gives the same order.
 u32 random_below(u32 bound);
