@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache as once
 from pathlib import Path
@@ -16,9 +17,10 @@ from pipeline.metal.cache import Cache, digest
 from pipeline.metal.diagnostics import Diagnostic, ShaderError, shader_error
 from pipeline.metal.options import Compilation
 from pipeline.metal.scan import LINE_MARKER, position_of
+from pipeline.metal.signature import Kernel, Parameter, TranslationError
 from pipeline.metal.swizzle import swizzle_header
 from pipeline.metal.toolchain import Toolchain, find_toolchain
-from pipeline.metal.translate import Kernel, Parameter, TranslationError, translate
+from pipeline.metal.translate import Translation, translate
 
 PACKAGE = Path(__file__).parent
 HEADERS = PACKAGE / "headers"
@@ -54,9 +56,9 @@ class Shader:
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled shader, the runtime it needs, and the kernels in it."""
+    """A compiled shader: its libraries by the part of a kernel, the runtime they need, and the kernels."""
 
-    library: Path
+    parts: tuple[Path, ...]
     runtime: Path
     kernels: tuple[Kernel, ...]
 
@@ -104,11 +106,11 @@ class _Job:
         record = json.loads(path.read_text())
         if any(self._include_digest(name) != seen for name, seen in record["includes"].items()):
             return None
-        library = self.cache.find(record["library"], ".so")
+        parts = [self.cache.find(key, ".so") for key in record["parts"]]
         runtime = self.cache.find(record["runtime"], ".so")
-        if library is None or runtime is None:
+        if runtime is None or not all(parts):
             return None
-        return Built(library, runtime, tuple(map(_kernel_from_record, record["kernels"])))
+        return Built(tuple(filter(None, parts)), runtime, tuple(map(_kernel_from_record, record["kernels"])))
 
     def build(self) -> Built:
         preprocessed = self._preprocess()
@@ -121,16 +123,15 @@ class _Job:
         headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
         precompiled = self._precompile(headers)
         runtime = self._make_runtime(headers)
-        library_key = digest(translation.text, precompiled.name)
-        library = self.cache.make(library_key, ".so", lambda path: self._compile(translation.text, precompiled, path))
+        parts = self._make_parts(translation, precompiled)
         record = {
             "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
-            "library": library_key,
+            "parts": [path.stem for path in parts],
             "runtime": runtime.stem,
             "kernels": [asdict(kernel) for kernel in translation.kernels],
         }
         self.cache.write(self.key, ".json", json.dumps(record))
-        return Built(library, runtime, translation.kernels)
+        return Built(parts, runtime, translation.kernels)
 
     # -- preprocessing --
 
@@ -208,11 +209,24 @@ class _Job:
 
         return self.cache.make(digest("runtime", own_sources(), self.toolchain.identity), ".so", make)
 
-    def _compile(self, text: str, precompiled: Path, path: Path) -> None:
+    def _make_parts(self, translation: Translation, precompiled: Path) -> tuple[Path, ...]:
+        def make(part: int) -> Path:
+            defines = [f"-DMETAL_CPU_PART_{n}(...)={'__VA_ARGS__' * (n == part)}" for n in range(translation.parts)]
+            key = digest(translation.text, precompiled.name, str(part))
+            return self.cache.make(
+                key,
+                ".so",
+                lambda path: self._compile(translation.text, [*defines, "-include-pch", str(precompiled)], path),
+            )
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return tuple(pool.map(make, range(translation.parts)))
+
+    def _compile(self, text: str, flags: list[str], path: Path) -> None:
         source, compiled = path.with_suffix(".cpp"), path.with_suffix(".o")
         source.write_text(text)
-        command = [*self.toolchain.clang, *self._flags, "-include-pch", str(precompiled)]
-        result = self.toolchain.run([*command, "-c", str(source), "-o", str(compiled)])
+        command = [*self.toolchain.clang, *self._flags, *flags, "-c", str(source), "-o", str(compiled)]
+        result = self.toolchain.run(command)
         if result.returncode:
             raise shader_error(result.stderr, self.shader.name)
         self.toolchain.must_run([*self.toolchain.linker, str(compiled), "-o", str(path)])
@@ -231,7 +245,7 @@ def _escaped(name: str) -> str:
 
 def _kernel_from_record(item: dict[str, Any]) -> Kernel:
     parameters = tuple(Parameter(**parameter) for parameter in item["parameters"])
-    return Kernel(item["name"], item["symbol"], parameters, item["max_threads"])
+    return Kernel(item["name"], item["symbol"], item["part"], parameters, item["max_threads"])
 
 
 @once

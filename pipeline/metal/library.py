@@ -20,7 +20,7 @@ from pipeline.metal.memory import Memory
 from pipeline.metal.options import Compilation, Launch
 from pipeline.metal.outcome import read_outcome
 from pipeline.metal.report import Report
-from pipeline.metal.translate import Kernel
+from pipeline.metal.signature import Kernel
 
 MAX_THREADS = 1024  # per threadgroup
 SIMD_WIDTH = 32
@@ -80,7 +80,7 @@ class Library:
         self._built = built
         self._compilation = compilation
         self._runtime = runtime.load(built.runtime)
-        self._library = ctypes.PyDLL(str(built.library))
+        self._parts = [ctypes.PyDLL(str(part)) for part in built.parts]
         self._kernels = {kernel.name: kernel for kernel in built.kernels}
 
     def __dir__(self) -> list[str]:
@@ -102,10 +102,11 @@ class BoundKernel:
     def __init__(self, library: Library, kernel: Kernel) -> None:
         self.kernel = kernel
         self._runtime = library._runtime
-        self._path = library._built.library
+        part = library._parts[kernel.part]
+        self._path = library._built.parts[kernel.part]
         self._checked = library._compilation.checked
-        self._entry = ctypes.cast(getattr(library._library, kernel.symbol), ctypes.c_void_p).value
-        self._reset = ctypes.cast(library._library.mcpu_reset, ctypes.c_void_p).value
+        self._entry = ctypes.cast(getattr(part, kernel.symbol), ctypes.c_void_p).value
+        self._reset = ctypes.cast(part.mcpu_reset, ctypes.c_void_p).value
 
     @property
     def max_threads_per_threadgroup(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 HIDDEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)\'|^[ \t]*#[^\n]*', re.MULTILINE)
 PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -68,3 +69,28 @@ def position_of(text: str, offset: int) -> tuple[str, int]:
     for match in LINE_MARKER.finditer(text, 0, offset):
         file, line, last = match.group(2), int(match.group(1)), match.end() + 1
     return file, line + text.count("\n", last, offset)
+
+
+@dataclass
+class Edits:
+    """Replacements of the text, collected in any order and applied at once."""
+
+    items: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        self.items.append((start, end, text))
+
+    def blank(self, text: str, start: int, end: int, instead: str = "") -> None:
+        kept = instead + re.sub(r"[^\n]", " ", text[start:end])[len(instead) :]
+        self.replace(start, end, kept)
+
+    def apply(self, text: str) -> str:
+        pieces: list[str] = []
+        last = 0
+        for start, end, replacement in sorted(self.items, key=lambda item: (item[0], item[1])):
+            if start < last:
+                continue  # inside something already replaced, such as an instantiation
+            pieces += (text[last:start], replacement)
+            last = end
+        pieces.append(text[last:])
+        return "".join(pieces)

@@ -117,9 +117,13 @@ static void restore_handlers(const stack_t& stack) {
 
 // ---- timeout ----
 
+// A thread looks at the clock ten times a second. It sleeps for good when no kernel ran for that long, so that a launch
+// rarely has to wake it.
 static pthread_mutex_t watch_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watch_changed = PTHREAD_COND_INITIALIZER;
-static u64 deadline_ms;  // 0: nothing to watch
+static u64 deadline_ms;  // 0: no kernel runs
+static bool watcher_sleeps, launched_lately;
+constexpr u64 look_every_ms = 100;
 
 static u64 now_ms() {
   struct timespec now;
@@ -130,17 +134,16 @@ static u64 now_ms() {
 static void* watch(void*) {
   pthread_mutex_lock(&watch_mutex);
   for (;;) {
-    if (!deadline_ms) {
+    watcher_sleeps = !deadline_ms && !launched_lately;
+    launched_lately = false;
+    if (watcher_sleeps) {
       pthread_cond_wait(&watch_changed, &watch_mutex);
       continue;
     }
-    if (now_ms() >= deadline_ms) {
-      pthread_kill(kernel_thread, timeout_signal);
-      deadline_ms = now_ms() + 50;  // again, should it have come while no kernel code ran
-      continue;
-    }
-    const struct timespec until = {time_t(deadline_ms / 1000), long(deadline_ms % 1000) * 1000000};
-    pthread_cond_timedwait(&watch_changed, &watch_mutex, &until);
+    const u64 until = now_ms() + look_every_ms;
+    const struct timespec when = {time_t(until / 1000), long(until % 1000) * 1000000};
+    pthread_cond_timedwait(&watch_changed, &watch_mutex, &when);
+    if (deadline_ms && now_ms() >= deadline_ms) pthread_kill(kernel_thread, timeout_signal);
   }
   return nullptr;
 }
@@ -149,14 +152,14 @@ static void set_deadline(u32 timeout_ms) {
   static pthread_t watcher;
   static pid_t owner;  // a forked child has no watcher yet
   pthread_mutex_lock(&watch_mutex);
-  const bool was_idle = !deadline_ms;
   deadline_ms = timeout_ms ? now_ms() + timeout_ms : 0;
-  if (timeout_ms && owner != getpid()) {
+  launched_lately = true;
+  if (owner != getpid()) {
     owner = getpid();
     pthread_create(&watcher, nullptr, watch, nullptr);
     pthread_detach(watcher);
   }
-  if (timeout_ms && was_idle) pthread_cond_signal(&watch_changed);
+  if (watcher_sleeps) pthread_cond_signal(&watch_changed);
   pthread_mutex_unlock(&watch_mutex);
 }
 
