@@ -297,4 +297,11 @@ MISTAKES = [
     Mistake(
         "shader_library_of_no_metal_file", UNARY, "UnaryKernel_metallib.h", "UnaryKernels_metallib.h", "missing-header"
     ),
+    Mistake(
+        "flood_of_errors",
+        BINARY,
+        "static void hypot_mps",
+        "static void flood() {\n" + "  gone();\n" * 300 + "}\n\nstatic void hypot_mps",
+        "type-error",
+    ),
 ]

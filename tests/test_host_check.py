@@ -20,7 +20,7 @@ from pipeline.checks.host import check_host, compiler
 from pipeline.checks.host.diagnostics import parse_diagnostics
 from pipeline.edits import dispatch
 from pipeline.findings import CheckResult, Finding, Outcome, Severity
-from pipeline.source import KERNELS, NATIVE_FUNCTIONS, OPERATIONS, MemoryTree, SourceTree
+from pipeline.source import KERNELS, NATIVE_FUNCTIONS, OPERATIONS, TAGS, MemoryTree, SourceTree
 from pipeline.source_git import open_path
 from tests.host_mistakes import MISTAKES, ROW_SOFTMAX, Mistake
 
@@ -99,7 +99,7 @@ def test_good_files_have_no_finding() -> None:
     hosts = [path for path in tree().files(OPERATIONS) if path.endswith(".mm")]
     result = check({}, hosts)
     assert (result.outcome, result.findings) == (Outcome.PASSED, ())
-    assert result.summary == "10 host files for arm64 macOS, with bundled and JIT shader library"
+    assert result.summary == f"{len(hosts)} host files for arm64 macOS, with bundled and JIT shader library"
     assert result.not_covered
 
 
@@ -173,8 +173,24 @@ def test_an_entry_that_torchgen_refuses_is_a_finding() -> None:
     assert [finding.rule for finding in result.findings] == ["host/native-functions"]
     assert "Tenser" in result.findings[0].message
     assert result.outcome is Outcome.FAILED
-    unchanged = MemoryTree({NATIVE_FUNCTIONS: files[NATIVE_FUNCTIONS].encode()}, tree())
-    assert check(files, before=unchanged).outcome is Outcome.NOT_RUN
+    assert line_of(result.findings[0], files).startswith("- func: acosh.out(Tenser self,")
+
+
+def test_an_overload_that_torchgen_could_not_read_before_either_is_left_out() -> None:
+    old = {
+        NATIVE_FUNCTIONS: "- func: acosh.older(Tensor self, Antique x) -> Tensor\n\n"
+        + tree().read(NATIVE_FUNCTIONS).decode()
+    }
+    before = MemoryTree({path: text.encode() for path, text in old.items()}, tree())
+    host = edited(f"{OPERATIONS}/UnaryOps.mm")
+    result = check({**old, **host}, before=before)
+    assert (result.outcome, result.findings) == (Outcome.PASSED, ())
+    assert errors(check({**old, **host}, before=tree()))
+
+
+def test_a_tree_without_tags() -> None:
+    bare = MemoryTree({TAGS: None}, tree())
+    assert check_host(bare, {f"{OPERATIONS}/UnaryOps.mm"}, CACHE).outcome is Outcome.NOT_RUN
 
 
 # Headers of the tree
@@ -233,6 +249,16 @@ def test_a_fault_from_before_the_change_is_only_a_warning() -> None:
     assert result.outcome is Outcome.PASSED
     assert [finding.severity for finding in result.findings] == [Severity.WARNING]
     assert errors(check(moved, before=tree()))
+
+
+def test_a_warning_from_before_the_change_is_left_out() -> None:
+    path = f"{OPERATIONS}/LossOps.mm"
+    loose = edited(
+        path, ("#include <ATen/ops/empty.h>\n", "#include <ATen/ops/abs_native.h>\n#include <ATen/ops/empty.h>\n")
+    )
+    before = MemoryTree({path: loose[path].encode()}, tree())
+    assert [finding.rule for finding in check(loose, before=tree()).findings] == ["host/unused-include"]
+    assert check(loose, before=before).findings == ()
 
 
 # When it cannot run

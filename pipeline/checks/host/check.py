@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.checks.host.compiler import DamagedPrefixError, Toolchain, UnavailableError, type_check
-from pipeline.checks.host.declarations import generate_headers, operator_names
+from pipeline.checks.host.declarations import UnreadableError, generate_headers, operator_names, unreadable_entries
 from pipeline.checks.host.headers import UMBRELLA, Headers, prepare_headers, umbrella_text, write_files
 from pipeline.checks.host.items import Surroundings, included_headers, item_findings
 from pipeline.checks.host.rules import Places, compiler_findings
@@ -22,7 +22,7 @@ from pipeline.dispatch_stubs import declared_stubs
 from pipeline.errors import Refusal
 from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.native_functions import NativeFunctions
-from pipeline.source import NATIVE_FUNCTIONS, SourceTree
+from pipeline.source import NATIVE_FUNCTIONS, TAGS, SourceTree
 
 _CHECK = "host"
 _NOT_COVERED = (
@@ -39,58 +39,57 @@ def check_host(
 ) -> CheckResult:
     """Check the `.mm` files among the `touched` paths of `after`; headers among them are seen by those files.
 
-    `cache` is a folder that keeps precompiled headers from run to run. With `before`, a fault that a file already had
-    is a warning.
+    `cache` is a folder that keeps precompiled headers from run to run. With `before`, an error that a file already had
+    is a warning, and a warning that it had is left out.
     """
     paths = sorted(path for path in touched if path.endswith(".mm") and after.has(path))
     if not paths:
         return CheckResult.not_run(_CHECK, "the change touches no host file")
     try:
-        found = _findings(after, paths, touched, cache)
+        found = _findings(after, paths, touched, cache, before)
         if found and before is not None:
-            older = _findings(before, paths, touched, cache)
-            known = {_key(finding) for finding in older}
-            found = [_as_known(finding) if _key(finding) in known else finding for finding in found]
+            older = _findings(before, paths, touched, cache, before)
+            found = list(_without_known(found, older))
     except UnavailableError as error:
         return CheckResult.not_run(_CHECK, str(error))
     except Refusal as error:
-        return _unreadable(error, before, paths)
+        return _unreadable(error)
     summary = f"{len(paths)} host file{'s' * (len(paths) > 1)} for arm64 macOS, with bundled and JIT shader library"
     return CheckResult.from_findings(_CHECK, summary, found, _NOT_COVERED)
 
 
-def _key(finding: Finding) -> tuple[str, str | None, str]:
-    return finding.rule, finding.path, finding.message
+def _without_known(found: Sequence[Finding], older: Sequence[Finding]) -> Iterator[Finding]:
+    """What was there before the change is not of the change: a warning is left out, an error becomes a warning."""
+    known = {(finding.rule, finding.path, finding.message) for finding in older}
+    for finding in found:
+        if (finding.rule, finding.path, finding.message) not in known:
+            yield finding
+        elif finding.severity is Severity.ERROR:
+            message = f"{finding.message} (as before the change)"
+            yield replace(finding, severity=Severity.WARNING, message=message)
 
 
-def _as_known(finding: Finding) -> Finding:
-    if finding.severity is not Severity.ERROR:
-        return finding
-    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} (as before the change)")
-
-
-def _unreadable(error: Refusal, before: SourceTree | None, paths: Sequence[str]) -> CheckResult:
-    """native_functions.yaml cannot be read: the change is at fault, unless it could not be read before either."""
-    if before is not None:
-        try:
-            _rows(before, _texts(before, paths))
-        except Refusal:
-            return CheckResult.not_run(_CHECK, f"the installed torchgen does not know this tree: {error.message}")
+def _unreadable(error: Refusal) -> CheckResult:
     finding = Finding("host/native-functions", Severity.ERROR, error.message, NATIVE_FUNCTIONS, error.line)
     return CheckResult.from_findings(_CHECK, "the headers could not be generated", [finding])
 
 
-def _findings(tree: SourceTree, paths: Sequence[str], touched: Collection[str], cache: Path) -> list[Finding]:
+def _findings(
+    tree: SourceTree, paths: Sequence[str], touched: Collection[str], cache: Path, before: SourceTree | None
+) -> list[Finding]:
     try:
-        return _look(tree, paths, touched, cache)
+        return _look(tree, paths, touched, cache, before)
     except DamagedPrefixError:
-        return _look(tree, paths, touched, cache)
+        return _look(tree, paths, touched, cache, before)
 
 
-def _look(tree: SourceTree, paths: Sequence[str], touched: Collection[str], cache: Path) -> list[Finding]:
+def _look(
+    tree: SourceTree, paths: Sequence[str], touched: Collection[str], cache: Path, before: SourceTree | None
+) -> list[Finding]:
     toolchain = Toolchain.find()
-    texts = _texts(tree, paths)
-    functions, generated = _rows(tree, texts)
+    texts = {path: tree.read(path).decode(errors="replace") for path in paths if tree.has(path)}
+    functions = NativeFunctions(tree.read(NATIVE_FUNCTIONS).decode())
+    generated = _generated(tree, {header for text in texts.values() for header in included_headers(text)}, before)
     headers = prepare_headers(toolchain, tree, generated, touched, cache)
     around = Surroundings(
         tree,
@@ -106,14 +105,16 @@ def _look(tree: SourceTree, paths: Sequence[str], touched: Collection[str], cach
     return sorted(found, key=lambda finding: (finding.path or "", finding.line or 0))
 
 
-def _texts(tree: SourceTree, paths: Sequence[str]) -> dict[str, str]:
-    return {path: tree.read(path).decode(errors="replace") for path in paths if tree.has(path)}
-
-
-def _rows(tree: SourceTree, texts: Mapping[str, str]) -> tuple[NativeFunctions, dict[str, bytes]]:
-    """The tree's rows, and the headers that torchgen makes of them for the operators that the files include."""
-    included = {header for text in texts.values() for header in included_headers(text)}
-    return NativeFunctions(tree.read(NATIVE_FUNCTIONS).decode()), generate_headers(tree, included)
+def _generated(tree: SourceTree, included: Collection[str], before: SourceTree | None) -> dict[str, bytes]:
+    """The headers of the edited rows. Overloads that torchgen could not read before the change are left out."""
+    if not tree.has(TAGS):
+        raise UnavailableError(f"the tree has no {TAGS}")
+    try:
+        return generate_headers(tree, included)
+    except UnreadableError as error:
+        if before is None or not error.entries <= unreadable_entries(before, included):
+            raise
+        return generate_headers(tree, included, error.entries)
 
 
 @dataclass(frozen=True)

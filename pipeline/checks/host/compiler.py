@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -40,8 +41,11 @@ _LIBCXX = (
 )
 # Warnings that a Mac's build prints, and those that tell of code left behind. `auto` for an undeclared method's `id` is
 # an effect of the stand-ins.
-_WARNINGS = ("-Wunused", "-Wmissing-prototypes", "-Wno-auto-var-id", "-ferror-limit=20")
+_WARNINGS = ("-Wunused", "-Wmissing-prototypes", "-Wno-auto-var-id", "-ferror-limit=200")
 _OUTPUT = ("-fno-caret-diagnostics", "-fno-color-diagnostics", "-fdiagnostics-absolute-paths")
+
+
+_PREFIX_TROUBLE = re.compile(r"precompiled|\.pch\b|\bPCH\b|AST file")
 
 
 class UnavailableError(PipelineError):
@@ -142,11 +146,15 @@ def type_check(
     if prefix is None:
         return toolchain.run(arguments, includes)
     said = toolchain.run([*arguments, "-include-pch", str(prefix.path)], includes)
-    refused = next((diagnostic for diagnostic in said if diagnostic.is_error and diagnostic.path is None), None)
+    refused = next((diagnostic for diagnostic in said if _is_about_prefix(diagnostic)), None)
     if refused is not None:
         prefix.path.unlink(missing_ok=True)
         raise DamagedPrefixError(refused.text)
     return said
+
+
+def _is_about_prefix(diagnostic: Diagnostic) -> bool:
+    return diagnostic.is_error and diagnostic.path is None and bool(_PREFIX_TROUBLE.search(diagnostic.text))
 
 
 def _make(toolchain: Toolchain, folder: Path, headers: Mapping[str, bytes]) -> None:

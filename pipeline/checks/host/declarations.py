@@ -10,10 +10,11 @@ import re
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import yaml
 from torchgen import gen
-from torchgen.model import DispatchKey
+from torchgen.model import DispatchKey, Location, NativeFunction
 from torchgen.selective_build.selector import SelectiveBuilder
 from torchgen.utils import FileManager
 
@@ -30,24 +31,40 @@ _TEMPLATES = Path(gen.__file__).parent / "packaged/ATen/templates"
 _IGNORED = {DispatchKey.XPU, DispatchKey.MTIA}
 
 
-def generate_headers(tree: SourceTree, included: Collection[str]) -> dict[str, bytes]:
+class UnreadableError(Refusal):
+    """torchgen refuses `entries`, operators with their overloads."""
+
+    def __init__(self, message: str, line: int | None, entries: Collection[str]) -> None:
+        super().__init__(f"torchgen refuses an entry: {message}", path=NATIVE_FUNCTIONS, line=line)
+        self.entries = frozenset(entries)
+
+
+def generate_headers(tree: SourceTree, included: Collection[str], without: Collection[str] = ()) -> dict[str, bytes]:
     """Include path -> content of every per-operator header of the operators that the `included` headers are of.
 
-    Other headers, and those of operators that the tree does not have, are passed over.
-    Raises Refusal with torchgen's words when it does not take an entry.
+    Other headers, those of operators that the tree does not have, and the entries `without` are passed over.
+    Raises UnreadableError with torchgen's words.
     """
     names = [match[1] for header in included if (match := _HEADER.match(header))]
     roots = {root for name in names for root in (name, _SUFFIX.sub("", name))}
-    text = tree.read(NATIVE_FUNCTIONS).decode()
     tags = {entry["tag"] for entry in yaml.load(tree.read(TAGS), yaml.CSafeLoader)}
+    entries = _entries(tree.read(NATIVE_FUNCTIONS).decode(), roots)
+    kept = [entry for entry in entries if _func(entry) not in without]
     try:
-        parsed = gen.parse_native_yaml_struct(
-            yaml.load(_entries(text, roots), gen.LineLoader) or [], tags, _IGNORED, path=NATIVE_FUNCTIONS
-        )
-        return _write(parsed)
+        return _write(gen.parse_native_yaml_struct(kept, tags, _IGNORED, path=NATIVE_FUNCTIONS))
     except Exception as error:  # torchgen asserts, so anything may come
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise Refusal(f"torchgen refuses an entry: {said[:300]}", path=NATIVE_FUNCTIONS) from None
+        refused = {_func(entry): entry["__line__"] for entry in kept if not _is_readable(entry, tags)}
+        line = min(refused.values(), default=None)
+        raise UnreadableError(_words(error)[:300], line, refused) from None
+
+
+def unreadable_entries(tree: SourceTree, included: Collection[str]) -> frozenset[str]:
+    """The entries that torchgen refuses among those that the `included` headers need."""
+    try:
+        generate_headers(tree, included)
+    except UnreadableError as error:
+        return error.entries
+    return frozenset()
 
 
 def operator_names(functions: NativeFunctions) -> frozenset[str]:
@@ -60,8 +77,8 @@ def _root(name: str) -> str:
     return dunder[1] if dunder else name.removesuffix("_")
 
 
-def _entries(text: str, roots: Collection[str]) -> str:
-    """The entries of these operators, overloads and in-place forms included, each on the line it has in the file."""
+def _entries(text: str, roots: Collection[str]) -> list[dict[str, Any]]:
+    """The entries of these operators, overloads and in-place forms included, each with its `__line__`."""
     starts = [(match.start(), match[1]) for match in _ENTRY.finditer(text)]
     ends = [start for start, _ in starts[1:]] + [len(text)]
     kept, line = [], 0
@@ -70,7 +87,27 @@ def _entries(text: str, roots: Collection[str]) -> str:
             above = text.count("\n", 0, start)
             kept.append("\n" * (above - line) + text[start:end])
             line = above + text.count("\n", start, end)
-    return "".join(kept)
+    try:
+        entries: list[dict[str, Any]] = yaml.load("".join(kept), gen.LineLoader) or []
+    except yaml.YAMLError as error:
+        raise UnreadableError(_words(error)[:300], None, ()) from None
+    return entries
+
+
+def _func(entry: dict[str, Any]) -> str:
+    return str(entry["func"]).partition("(")[0]
+
+
+def _is_readable(entry: dict[str, Any], tags: set[str]) -> bool:
+    try:
+        NativeFunction.from_yaml(dict(entry), Location(NATIVE_FUNCTIONS, entry["__line__"]), tags, _IGNORED)
+    except Exception:  # as above
+        return False
+    return True
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _write(parsed: gen.ParsedYaml) -> dict[str, bytes]:

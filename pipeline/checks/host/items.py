@@ -83,15 +83,15 @@ def _undefined_functions(path: str, items: tuple[Item, ...], around: Surrounding
         if item.kind is not Kind.DECLARATION or "(" not in item.code or item.internal:
             continue
         for name in item.names:
-            if name not in defined and not _is_mentioned(name, path, around.tree):
+            if name not in defined and not _is_defined(name, path, around.tree):
                 message = f"{name} is declared here and defined nowhere in the MPS back end"
                 yield Finding("host/declared-not-defined", Severity.ERROR, message, path, item.line, "remove it")
 
 
-def _is_mentioned(name: str, path: str, tree: SourceTree) -> bool:
-    word = re.compile(rf"\b{re.escape(name)}\b".encode())
+def _is_defined(name: str, path: str, tree: SourceTree) -> bool:
+    definition = re.compile(rf"\b{re.escape(name)}\s*\([^;{{}}]*\)[^;{{}}]*\{{".encode())
     sources = (other for other in tree.files(MPS) if other != path and other.endswith((".mm", ".cpp", ".h")))
-    return any(word.search(tree.read(other)) for other in sources)
+    return any(definition.search(tree.read(other)) for other in sources)
 
 
 def _stub_headers(

@@ -57,7 +57,7 @@ def compiler_findings(said: Iterable[Diagnostic], checked: str, places: Places) 
         place = _place(diagnostic, checked, places)
         if place is not None:
             yield _finding(diagnostic, place)
-        elif diagnostic.is_error:
+        elif diagnostic.is_error and not diagnostic.text.startswith("too many errors"):
             where = Path(diagnostic.path or "").name or "the compiler"
             raise UnavailableError(f"{where}: {diagnostic.text}", hint="the tree does not fit the installed torch")
 
@@ -94,7 +94,8 @@ def _rule(diagnostic: Diagnostic) -> tuple[str, Severity, str]:
     if diagnostic.is_error:
         return "type-error", Severity.ERROR, ""
     if flag.startswith(("-Wunused", "-Wunneeded")):
-        return "unused", Severity.ERROR, "remove it with the code that used it"
+        severity = Severity.ERROR if "function" in text else Severity.WARNING
+        return "unused", severity, "remove it with the code that used it"
     if flag == "-Wmissing-prototypes":
         return (
             "undeclared-definition",

@@ -1,6 +1,7 @@
 // Stand-in for type checks: declarations only.
 #pragma once
 #include <dispatch/dispatch.h>
+#include <mach/vm_param.h>
 #include <objc/NSObject.h>
 #include <objc/objc.h>
 #include <stddef.h>
@@ -149,6 +150,8 @@ typedef NS_ENUM(NSUInteger, NSStringEncoding) {
 @end
 
 @interface NSMutableDictionary<KeyType, ObjectType> : NSDictionary <KeyType, ObjectType>
++ (instancetype)dictionaryWithCapacity:(NSUInteger)count;
+- (instancetype)initWithCapacity:(NSUInteger)count;
 - (void)setObject:(ObjectType)object forKey:(KeyType)key;
 - (void)setObject:(ObjectType)object forKeyedSubscript:(KeyType)key;
 @end

@@ -12,6 +12,47 @@ typedef NS_ENUM(NSInteger, MPSGraphScatterMode) {
   MPSGraphScatterModeSet,
 };
 
+typedef NS_ENUM(NSUInteger, MPSGraphTensorNamedDataLayout) {
+  MPSGraphTensorNamedDataLayoutNCHW,
+  MPSGraphTensorNamedDataLayoutNHWC,
+  MPSGraphTensorNamedDataLayoutOIHW,
+  MPSGraphTensorNamedDataLayoutHWIO,
+  MPSGraphTensorNamedDataLayoutCHW,
+  MPSGraphTensorNamedDataLayoutHWC,
+  MPSGraphTensorNamedDataLayoutHW,
+};
+
+typedef NS_ENUM(NSInteger, MPSGraphPaddingMode) {
+  MPSGraphPaddingModeConstant,
+  MPSGraphPaddingModeReflect,
+  MPSGraphPaddingModeSymmetric,
+  MPSGraphPaddingModeClampToEdge,
+  MPSGraphPaddingModeZero,
+  MPSGraphPaddingModePeriodic,
+  MPSGraphPaddingModeAntiPeriodic,
+};
+
+typedef NS_ENUM(NSUInteger, MPSGraphPaddingStyle) {
+  MPSGraphPaddingStyleExplicit,
+  MPSGraphPaddingStyleTF_VALID,
+  MPSGraphPaddingStyleTF_SAME,
+  MPSGraphPaddingStyleExplicitOffset,
+};
+
+typedef NS_ENUM(NSUInteger, MPSGraphResizeMode) {
+  MPSGraphResizeNearest,
+  MPSGraphResizeBilinear,
+};
+
+typedef NS_ENUM(NSUInteger, MPSGraphResizeNearestRoundingMode) {
+  MPSGraphResizeNearestRoundingModeRoundPreferCeil,
+  MPSGraphResizeNearestRoundingModeRoundPreferFloor,
+  MPSGraphResizeNearestRoundingModeCeil,
+  MPSGraphResizeNearestRoundingModeFloor,
+  MPSGraphResizeNearestRoundingModeRoundToEven,
+  MPSGraphResizeNearestRoundingModeRoundToOdd,
+};
+
 @interface MPSGraphObject : NSObject
 @end
 
@@ -187,12 +228,33 @@ GRAPH_REDUCTION(reductionSum);
                         falsePredicateTensor:(MPSGraphTensor*)other
                                         name:(NSString*)name;
 
+- (MPSGraphTensor*)argSortWithTensor:(MPSGraphTensor*)tensor axis:(NSInteger)axis name:(NSString*)name;
+- (MPSGraphTensor*)argSortWithTensor:(MPSGraphTensor*)tensor
+                                axis:(NSInteger)axis
+                          descending:(BOOL)descending
+                                name:(NSString*)name;
+- (MPSGraphTensor*)reductionArgMaximumWithTensor:(MPSGraphTensor*)tensor axis:(NSInteger)axis name:(NSString*)name;
+- (MPSGraphTensor*)reductionArgMinimumWithTensor:(MPSGraphTensor*)tensor axis:(NSInteger)axis name:(NSString*)name;
+- (MPSGraphTensor*)sortWithTensor:(MPSGraphTensor*)tensor axis:(NSInteger)axis name:(NSString*)name;
+- (MPSGraphTensor*)sortWithTensor:(MPSGraphTensor*)tensor
+                             axis:(NSInteger)axis
+                       descending:(BOOL)descending
+                             name:(NSString*)name;
+
 - (MPSGraphTensor*)broadcastTensor:(MPSGraphTensor*)tensor toShape:(MPSShape*)shape name:(NSString*)name;
 - (MPSGraphTensor*)concatTensor:(MPSGraphTensor*)tensor
                      withTensor:(MPSGraphTensor*)other
                       dimension:(NSInteger)dimension
                            name:(NSString*)name;
 - (MPSGraphTensor*)concatTensors:(NSArray<MPSGraphTensor*>*)tensors dimension:(NSInteger)dimension name:(NSString*)name;
+- (MPSGraphTensor*)coordinateAlongAxis:(NSInteger)axis withShape:(MPSShape*)shape name:(NSString*)name;
+- (MPSGraphTensor*)depthToSpace2DTensor:(MPSGraphTensor*)tensor
+                              widthAxis:(NSUInteger)width
+                             heightAxis:(NSUInteger)height
+                              depthAxis:(NSUInteger)depth
+                              blockSize:(NSUInteger)size
+                   usePixelShuffleOrder:(BOOL)usePixelShuffleOrder
+                                   name:(NSString*)name;
 - (MPSGraphTensor*)expandDimsOfTensor:(MPSGraphTensor*)tensor axis:(NSInteger)axis name:(NSString*)name;
 - (MPSGraphTensor*)expandDimsOfTensor:(MPSGraphTensor*)tensor axes:(NSArray<NSNumber*>*)axes name:(NSString*)name;
 - (MPSGraphTensor*)reshapeTensor:(MPSGraphTensor*)tensor withShape:(MPSShape*)shape name:(NSString*)name;
@@ -203,6 +265,18 @@ GRAPH_REDUCTION(reductionSum);
                          start:(NSInteger)start
                         length:(NSInteger)length
                           name:(NSString*)name;
+- (MPSGraphTensor*)sliceTensor:(MPSGraphTensor*)tensor
+                        starts:(NSArray<NSNumber*>*)starts
+                          ends:(NSArray<NSNumber*>*)ends
+                       strides:(NSArray<NSNumber*>*)strides
+                          name:(NSString*)name;
+- (MPSGraphTensor*)spaceToDepth2DTensor:(MPSGraphTensor*)tensor
+                              widthAxis:(NSUInteger)width
+                             heightAxis:(NSUInteger)height
+                              depthAxis:(NSUInteger)depth
+                              blockSize:(NSUInteger)size
+                   usePixelShuffleOrder:(BOOL)usePixelShuffleOrder
+                                   name:(NSString*)name;
 - (NSArray<MPSGraphTensor*>*)splitTensor:(MPSGraphTensor*)tensor
                                numSplits:(NSUInteger)count
                                     axis:(NSInteger)axis
@@ -215,10 +289,28 @@ GRAPH_REDUCTION(reductionSum);
                      withDimension:(NSUInteger)other
                               name:(NSString*)name;
 
+- (MPSGraphTensor*)padTensor:(MPSGraphTensor*)tensor
+             withPaddingMode:(MPSGraphPaddingMode)mode
+                 leftPadding:(MPSShape*)left
+                rightPadding:(MPSShape*)right
+               constantValue:(double)value
+                        name:(NSString*)name;
 - (MPSGraphTensor*)gatherAlongAxis:(NSInteger)axis
                  withUpdatesTensor:(MPSGraphTensor*)updates
                      indicesTensor:(MPSGraphTensor*)indices
                               name:(NSString*)name;
+- (MPSGraphTensor*)gatherWithUpdatesTensor:(MPSGraphTensor*)updates
+                             indicesTensor:(MPSGraphTensor*)indices
+                                      axis:(NSUInteger)axis
+                           batchDimensions:(NSUInteger)count
+                                      name:(NSString*)name;
+- (MPSGraphTensor*)oneHotWithIndicesTensor:(MPSGraphTensor*)indices
+                                     depth:(NSUInteger)depth
+                                      axis:(NSUInteger)axis
+                                  dataType:(MPSDataType)type
+                                   onValue:(double)on
+                                  offValue:(double)off
+                                      name:(NSString*)name;
 - (MPSGraphTensor*)scatterAlongAxis:(NSInteger)axis
                   withUpdatesTensor:(MPSGraphTensor*)updates
                       indicesTensor:(MPSGraphTensor*)indices
