@@ -181,6 +181,32 @@ def test_some_dtypes_of_an_entry() -> None:
     ]  # fmt: skip
 
 
+def test_an_entry_that_loses_its_dtypes_one_by_one_goes() -> None:
+    entry = next(entry for entry in wheel().concerning("mish") if entry.path == COMMON_MPS)
+    assert entry.dtypes is not None
+    pieces = [replace(entry, dtypes=(dtype,)) for dtype in entry.dtypes]
+    assert wheel().remove(pieces) == wheel().remove([entry])
+
+
+def test_an_entry_for_all_dtypes_cannot_lose_some() -> None:
+    entry = next(entry for entry in wheel().concerning("take") if entry.kind is Kind.XFAIL)
+    assert entry.dtypes is None
+    with pytest.raises(Refusal, match="take has no plain list from which to take float32; remove it as a whole"):
+        wheel().remove([replace(entry, dtypes=("float32",))])
+
+
+def test_the_allow_list_takes_a_name_for_all_complex_dtypes_or_not_at_all() -> None:
+    source = b"op_db = [OpInfo('x', dtypes=complex_types_and(torch.chalf))]\n"
+    lists = b"def mps_ops_modifier(ops):\n    SUPPORTED_COMPLEX_OPS = {\n        'y',\n    }\n"
+    found = Expectations({OPINFOS: source, COMMON_MPS: lists})
+    (entry,) = found.concerning("x")
+    assert entry.dtypes == ("complex32", "complex64")
+    with pytest.raises(Refusal, match="no plain list from which to take complex64"):
+        found.remove([replace(entry, dtypes=("complex64",))])
+    pieces = [replace(entry, dtypes=(dtype,)) for dtype in entry.dtypes]
+    assert found.remove(pieces)[COMMON_MPS].count(b"        'x',\n        'y',\n") == 1
+
+
 def test_a_container_that_runs_empty_goes_with_what_asks_it() -> None:
     entry = next(entry for entry in wheel().concerning("fft.hfft2") if "MACOS" in entry.container)
     after = wheel().remove([entry])[COMMON_MPS]
@@ -263,7 +289,7 @@ def test_an_expectation_of_another_text_is_refused() -> None:
         wheel().remove([replace(entry, line=1)])
     with pytest.raises(Refusal, match="elsewhere.py: the file is not among those searched"):
         wheel().remove([replace(entry, path="elsewhere.py")])
-    with pytest.raises(Refusal, match="has no plain list with float32"):
+    with pytest.raises(Refusal, match="has no plain list from which to take float32"):
         wheel().remove([replace(entry, dtypes=("float32",))])
 
 
@@ -351,7 +377,7 @@ def test_lists_in_the_test_file_itself() -> None:
     deny = found.concerning("sgn")
     assert [(e.kind, e.container, e.dtypes) for e in deny] == [
         (Kind.COMPLEX, "AFTER_MACOS_14_SUPPORTED_COMPLEX_OPS", ("complex64",)),
-        (Kind.XFAIL, "UNSUPPORTED_COMPLEX_OPS", ("complex32", "complex64")),
+        (Kind.XFAIL, "UNSUPPORTED_COMPLEX_OPS", ("complex64",)),
     ]
     after = remove(old_files(), [*found.concerning("logit"), deny[1]])[TEST_MPS].decode()
     assert "'logit'" not in after
@@ -364,7 +390,7 @@ def test_a_conditional_dtype_stays_until_the_entry_goes() -> None:
     entry = next(e for e in found.concerning("round") if e.in_list)
     after = found.remove([replace(entry, dtypes=("int64",))])[TEST_MPS]
     assert b"'round': [*([torch.bfloat16] if MACOS_VERSION > 14.0 else [])]," in after
-    with pytest.raises(Refusal, match="no plain list with bfloat16"):
+    with pytest.raises(Refusal, match="no plain list from which to take bfloat16"):
         found.remove([replace(entry, dtypes=("bfloat16",))])
     assert b"'round'" not in found.remove([entry])[TEST_MPS]
 

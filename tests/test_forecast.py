@@ -20,6 +20,8 @@ EVERYTHING = replace(LISTED, dtypes=None)
 MATCH = replace(BASE, test_class="TestConsistency", test="test_output_match", dtypes=("float32",))
 GRAD = replace(BASE, test_class="TestConsistency", test="test_output_grad_match", dtypes=("float32",))
 COMPLEX = replace(LISTED, kind=Kind.COMPLEX, dtypes=("complex64",))
+MISSING = replace(BASE, test_class="TestCommon", test="test_variant_consistency_eager",
+                  reason="NotImplementedError: The operator 'aten::mish_' is not currently implemented")  # fmt: skip
 SKIP = replace(BASE, kind=Kind.SKIP, test_class="TestCommon", test="test_out")
 TOLERANCE = replace(BASE, kind=Kind.TOLERANCE)
 AGREES = {"nn.functional.mish": frozenset({"float32", "float16", "complex64"})}
@@ -45,6 +47,8 @@ CASES = [
     (MATCH, KernelFacts(agrees=AGREES, differs=AGREES), [(KEPT, ("float32",))]),
     (GRAD, KernelFacts(shared_path=True, agrees=AGREES), [(KEPT, ("float32",))]),
     (COMPLEX, KernelFacts(agrees=AGREES), [(PREDICTED, ("complex64",))]),
+    (MISSING, KernelFacts(implemented=frozenset({"mish_", "mish.out"})), [(PREDICTED, None)]),
+    (MISSING, KernelFacts(implemented=frozenset({"mish.out"}), agrees=AGREES), [(KEPT, None)]),
     (SKIP, KernelFacts(shared_path=True), [(KEPT, None)]),
     (TOLERANCE, KernelFacts(agrees=AGREES), [(KEPT, None)]),
 ]

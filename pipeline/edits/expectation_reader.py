@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from pipeline.edits.opinfos import OpInfo, call_name, makes_opinfo, read_dtypes, read_opinfo, test_name
+from pipeline.edits.opinfos import COMPLEX, OpInfo, call_name, makes_opinfo, read_dtypes, read_opinfo, test_name
 from pipeline.edits.python_elements import Position
 from pipeline.errors import Refusal
 
@@ -29,7 +29,6 @@ _SCOPES = {
     "mps_ops_error_inputs_modifier": ("TestErrorInputs", "test_error_inputs"),
 }
 _MPS_ONLY_CLASSES = ("TestConsistency", "TestErrorInputs")
-COMPLEX = ("complex32", "complex64")
 _Located = ast.expr | ast.keyword
 # A comment line, but not an entry that someone commented out.
 _COMMENT = re.compile(r"""#(?!\s*["'][\w.]+["']:)""")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pipeline.edits.expectation_reader import COMPLEX, Expectation, FileExpectations, Kind, Place, read_file
-from pipeline.edits.opinfos import OpInfo
+from pipeline.edits.expectation_reader import Expectation, FileExpectations, Kind, Place, read_file
+from pipeline.edits.opinfos import COMPLEX, OpInfo
 from pipeline.edits.python_elements import Position, add_to_set, remove_elements
 from pipeline.edits.python_names import drop_empty_containers, drop_unused_imports
 from pipeline.errors import Refusal
@@ -82,14 +82,12 @@ class Expectations:
             by_path[expectation.path].append(expectation)
         return {path: self._remove_from(path, gone) for path, gone in by_path.items()}
 
-    def _missing_from_allow_lists(self, opinfos: Iterable[OpInfo]) -> Iterator[Expectation]:
+    def _missing_from_allow_lists(self, opinfos: Collection[OpInfo]) -> Iterator[Expectation]:
         for file in self._files.values():
             for opinfo in opinfos:
-                claimed = opinfo.dtypes if opinfo.mps_dtypes is None else opinfo.mps_dtypes
-                dtypes = tuple(dtype for dtype in COMPLEX if dtype in (claimed or ()))
                 listed = any(opinfo.key in allowed.names for allowed in file.allow_lists)
-                tested = not opinfo.name.startswith(("_refs.", "_foreach_"))
-                if file.allow_lists and dtypes and tested and not listed:
+                tested = opinfo.variant is not None and not opinfo.name.startswith(("_refs.", "_foreach_"))
+                if file.allow_lists and opinfo.complex_dtypes and tested and not listed:
                     allowed = file.allow_lists[0]
                     yield Expectation(
                         path=file.path,
@@ -101,7 +99,7 @@ class Expectations:
                         container=allowed.name,
                         test_class=allowed.scope[0],
                         test=allowed.scope[1],
-                        dtypes=dtypes,
+                        dtypes=opinfo.complex_dtypes,
                     )
 
     def _remove_from(self, path: str, gone: list[Expectation]) -> bytes:
@@ -110,13 +108,13 @@ class Expectations:
             raise Refusal("the file is not among those searched for expectations", path=path)
         doomed: dict[tuple[int, int], set[Position]] = defaultdict(set)
         added: dict[tuple[int, int], set[str]] = defaultdict(set)
-        for expectation in gone:
-            if expectation.kind is Kind.COMPLEX:
-                allowed = next(each for each in file.allow_lists if each.name == expectation.container)
-                added[allowed.root].add(expectation.key)
+        for whole, dtypes in self._wholes(gone).items():
+            if whole.kind is Kind.COMPLEX:
+                allowed = next(each for each in file.allow_lists if each.name == whole.container)
+                added[allowed.root].add(whole.key)
             else:
-                place, positions = self._doomed(expectation)
-                doomed[place.root] |= positions
+                place = self._found[whole][0]
+                doomed[place.root] |= self._doomed(whole, place, dtypes)
         source, dropped = file.source, set[str]()
         for root in sorted({*doomed, *added}, reverse=True):
             before = file.source[slice(*root)].decode()
@@ -145,26 +143,46 @@ class Expectations:
             raise Refusal("the edit would not leave valid Python", path=file.path, line=line + 1) from None
         return after
 
-    def _doomed(self, expectation: Expectation) -> tuple[Place, set[Position]]:
-        """Where an expectation is edited, and which elements go: itself, or some of its dtypes."""
-        same = (whole for whole in self._found if whole == replace(expectation, dtypes=whole.dtypes))
-        whole = next(same, None)
-        if whole is None:
-            raise Refusal(f"no such expectation of {expectation.key}", path=expectation.path, line=expectation.line,
-                          hint="search the file again")  # fmt: skip
-        place = self._found[whole][0]
-        if expectation.dtypes == whole.dtypes:
-            return place, {place.element}
-        left = set(whole.dtypes or ()) - set(expectation.dtypes or ())
-        positions = {position for dtype, position in place.dtypes if dtype in (expectation.dtypes or ())}
-        if not left or len(place.dtypes) != len(whole.dtypes or ()) or not positions:
-            raise Refusal(f"{expectation.key} has no plain list with {', '.join(expectation.dtypes or ())}",
-                          path=expectation.path, line=expectation.line, hint="remove it as a whole")  # fmt: skip
-        return place, positions
+    def _wholes(self, gone: Iterable[Expectation]) -> dict[Expectation, set[str]]:
+        """The expectations as they were found, each with the dtypes it is to lose."""
+        wholes: dict[Expectation, set[str]] = {}
+        for expectation in gone:
+            known: Iterable[Expectation] = self._found
+            if expectation.kind is Kind.COMPLEX:
+                known = self._missing_from_allow_lists([each for each in self.opinfos if each.key == expectation.key])
+            same = (whole for whole in known if whole == replace(expectation, dtypes=whole.dtypes))
+            whole = next(same, None)
+            if whole is None:
+                raise Refusal(f"no such expectation of {expectation.key}", path=expectation.path,
+                              line=expectation.line, hint="search the file again")  # fmt: skip
+            wholes.setdefault(whole, set()).update(expectation.dtypes or ())
+            if whole.dtypes is None and expectation.dtypes is not None:
+                raise self._indivisible(whole, expectation.dtypes)
+        for whole, dtypes in wholes.items():
+            if whole.kind is Kind.COMPLEX and dtypes < set(whole.dtypes or ()):
+                raise self._indivisible(whole, dtypes)
+        return wholes
+
+    def _doomed(self, whole: Expectation, place: Place, dtypes: set[str]) -> set[Position]:
+        """Which elements go: the expectation itself, or some of its dtypes."""
+        if dtypes >= set(whole.dtypes or ()):
+            return {place.element}
+        positions = {position for dtype, position in place.dtypes if dtype in dtypes}
+        if len(positions) < len(dtypes) or len(place.dtypes) != len(whole.dtypes or ()):
+            raise self._indivisible(whole, dtypes)
+        return positions
+
+    def _indivisible(self, whole: Expectation, dtypes: Iterable[str]) -> Refusal:
+        return Refusal(f"{whole.key} has no plain list from which to take {', '.join(sorted(dtypes))}",
+                       path=whole.path, line=whole.line, hint="remove it as a whole")  # fmt: skip
 
 
 def _resolve(expectation: Expectation, opinfo: OpInfo | None) -> Expectation:
     """A list's entry under the name and variant of its OpInfo."""
     if opinfo is None:
         return replace(expectation, stale=True)
-    return replace(expectation, name=opinfo.name, variant=expectation.key.removeprefix(opinfo.name))
+    resolved = replace(expectation, name=opinfo.name, variant=expectation.key.removeprefix(opinfo.name))
+    if resolved.dtypes == COMPLEX and opinfo.complex_dtypes:
+        # A deny-list speaks of complex at large; only what the OpInfo claims is ever tested.
+        return replace(resolved, dtypes=opinfo.complex_dtypes)
+    return resolved

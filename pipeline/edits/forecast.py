@@ -14,6 +14,7 @@ from pipeline.edits.opinfos import OpInfo
 _OUTPUT_TESTS = ("test_output_match", "test_numpy_ref_mps")
 # TensorIterator resizes an `out=` tensor and warns, as on CPU (aten/src/ATen/TensorIterator.cpp).
 _OUT_TESTS = ("test_out", "test_out_warning")
+_MISSING = re.compile(r"aten::([\w.]+?)'?(?: is|)\s+not(?: currently)? implemented")
 
 
 class Verdict(Enum):
@@ -36,13 +37,14 @@ class KernelFacts:
 
     `shared_path`: the row joined CPU's and CUDA's, so TensorIterator prepares the output. `agrees` and `differs`: the
     dtypes whose samples came out on the CPU as they should, or not. `claims_met`: the OpInfos whose dtypes for MPS are
-    exactly those the kernel is registered for.
+    exactly those the kernel is registered for. `implemented`: the operators, overload included, that MPS has now.
     """
 
     shared_path: bool = False
     agrees: Mapping[str, frozenset[str]] = field(default_factory=dict)
     differs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     claims_met: frozenset[str] = frozenset()
+    implemented: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,9 @@ def predict(expectation: Expectation, facts: KernelFacts) -> list[Judgement]:
     """What the facts say of one expectation: one judgement, or two where they decide only some of its dtypes."""
     if expectation.kind not in (Kind.XFAIL, Kind.COMPLEX):
         return [Judgement(expectation, Verdict.KEPT, f"a {expectation.kind.value}: only a person can tell")]
+    missing = {name.removesuffix(".default") for name in _MISSING.findall(expectation.reason)}
+    if missing and missing <= facts.implemented:
+        return [Judgement(expectation, Verdict.PREDICTED, f"MPS has {', '.join(sorted(missing))} now")]
     if expectation.test in _OUT_TESTS:
         if facts.shared_path:
             return [Judgement(expectation, Verdict.PREDICTED, "TensorIterator resizes and warns, as on CPU")]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 # Functions of torch/testing/_internal/common_dtype.py that name a set of dtypes; NAME_and(...) adds its arguments.
 _FLOATING = ("float32", "float64")
 _COMPLEX = ("complex64", "complex128")
+COMPLEX = ("complex32", "complex64")
 _INTEGRAL = ("uint8", "int8", "int16", "int32", "int64")
 _FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 _DTYPE_SETS = {
@@ -78,6 +79,12 @@ class OpInfo:
     def test_name(self) -> str:
         """As it stands in the name of a test."""
         return test_name(self.name, self.variant or "")
+
+    @property
+    def complex_dtypes(self) -> tuple[str, ...]:
+        """The complex dtypes that it claims for MPS and that MPS can have."""
+        claimed = self.dtypes if self.mps_dtypes is None else self.mps_dtypes
+        return tuple(dtype for dtype in COMPLEX if dtype in (claimed or ()))
 
     def is_key(self, key: str) -> bool:
         return key.startswith(self.name) if self.variant is None else key == self.key
