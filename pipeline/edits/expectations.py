@@ -70,7 +70,7 @@ class Expectations:
         entries = [entry for entry, (_, opinfo) in self._found.items() if opinfo in wanted]
         entries.extend(entry for entry in self.stale if entry.key in operators)
         entries.extend(self._missing_from_allow_lists(wanted))
-        return tuple(sorted(entries, key=lambda entry: (entry.path, entry.line, entry.column)))
+        return tuple(sorted(entries, key=lambda entry: (entry.path, entry.line, entry.column, entry.key)))
 
     def remove(self, expectations: Iterable[Expectation]) -> dict[str, bytes]:
         """The changed files. One narrowed to some of its dtypes (`dataclasses.replace`) loses only those.
