@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache as once
+from functools import partial
 from pathlib import Path
 from re import Pattern
 from typing import Any
@@ -18,6 +19,7 @@ from pipeline.metal.diagnostics import Diagnostic, ShaderError, shader_error
 from pipeline.metal.options import Compilation
 from pipeline.metal.scan import LINE_MARKER, position_of
 from pipeline.metal.signature import Kernel, Parameter, TranslationError
+from pipeline.metal.spaces import LANGUAGE, QUIET, THREAD_READINGS, space_errors
 from pipeline.metal.swizzle import swizzle_header
 from pipeline.metal.toolchain import Toolchain, find_toolchain
 from pipeline.metal.translate import Translation, translate
@@ -121,9 +123,16 @@ class _Job:
             diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
             raise ShaderError((diagnostic,), str(diagnostic)) from None
         headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
-        precompiled = self._precompile(headers)
         runtime = self._make_runtime(headers)
-        parts = self._make_parts(translation, precompiled)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            readings = [pool.submit(self._read_spaces, translation, headers, thread) for thread in THREAD_READINGS]
+            parts = tuple(
+                pool.map(partial(self._make_part, translation, self._precompile(headers)), range(translation.parts))
+            )
+        for reading in readings:
+            errors = reading.result()
+            if errors:
+                raise ShaderError(errors, "\n".join(map(str, errors)))
         record = {
             "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
             "parts": [path.stem for path in parts],
@@ -209,18 +218,10 @@ class _Job:
 
         return self.cache.make(digest("runtime", own_sources(), self.toolchain.identity), ".so", make)
 
-    def _make_parts(self, translation: Translation, precompiled: Path) -> tuple[Path, ...]:
-        def make(part: int) -> Path:
-            defines = [f"-DMETAL_CPU_PART_{n}(...)={'__VA_ARGS__' * (n == part)}" for n in range(translation.parts)]
-            key = digest(translation.text, precompiled.name, str(part))
-            return self.cache.make(
-                key,
-                ".so",
-                lambda path: self._compile(translation.text, [*defines, "-include-pch", str(precompiled)], path),
-            )
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return tuple(pool.map(make, range(translation.parts)))
+    def _make_part(self, translation: Translation, precompiled: Path, part: int) -> Path:
+        flags = [*_choose_part(translation, part), "-include-pch", str(precompiled)]
+        key = digest(translation.text, precompiled.name, str(part))
+        return self.cache.make(key, ".so", lambda path: self._compile(translation.text, flags, path))
 
     def _compile(self, text: str, flags: list[str], path: Path) -> None:
         source, compiled = path.with_suffix(".cpp"), path.with_suffix(".o")
@@ -230,6 +231,23 @@ class _Job:
         if result.returncode:
             raise shader_error(result.stderr, self.shader.name)
         self.toolchain.must_run([*self.toolchain.linker, str(compiled), "-o", str(path)])
+
+    def _read_spaces(self, translation: Translation, headers: Path, thread: str) -> tuple[Diagnostic, ...]:
+        """The errors about address spaces, with `thread` read as given."""
+        read = [*self.toolchain.clang, "-cc1", *self.toolchain.triple, *LANGUAGE, *QUIET]
+        header = str(headers / "headers" / "library" / "metal.h")
+        precompiled = self.cache.make(
+            digest("spaces", own_sources(), self.toolchain.identity),
+            ".pch",
+            lambda path: self.toolchain.must_run([*read, "-fno-pch-timestamp", "-emit-pch", header, "-o", str(path)]),
+        )
+        parts = [f"-DMETAL_CPU_PART_{part}(...)=__VA_ARGS__" for part in range(translation.parts)]
+        command = [*read, f"-Dthread={thread}", *parts, "-include-pch", str(precompiled), "-fsyntax-only", "-"]
+        return tuple(dict.fromkeys(space_errors(self.toolchain.run(command, stdin=translation.spaced_text).stderr)))
+
+
+def _choose_part(translation: Translation, chosen: int) -> list[str]:
+    return [f"-DMETAL_CPU_PART_{part}(...)={'__VA_ARGS__' * (part == chosen)}" for part in range(translation.parts)]
 
 
 def _lay_out_headers(folder: Path) -> None:

@@ -27,7 +27,8 @@ class Toolchain:
     clang: tuple[str, ...]  # runs clang as a C++ compiler
     runtime_compiler: tuple[str, ...]  # compiles the runtime, which includes headers of the C library
     linker: tuple[str, ...]  # joins objects to a shared library; undefined symbols are found when it is loaded
-    target: tuple[str, ...]
+    triple: tuple[str, str]  # flags that name the machine, for the compiler proper
+    target: tuple[str, ...]  # the same for the driver, and the processor
     identity: str
     environment: tuple[tuple[str, str], ...] = ()
 
@@ -62,6 +63,7 @@ def find_toolchain(compiler: str | None, scratch: Path) -> Toolchain:
         clang=(zig, "clang"),
         runtime_compiler=(zig, "cc", "-target", _zig_target(), "-x", "c++"),
         linker=linker,
+        triple=("-triple", target[1]),
         target=target,
         identity=f"zig {_version((zig, 'version'))} {' '.join(target)}",
         environment=(("ZIG_GLOBAL_CACHE_DIR", str(scratch)), ("ZIG_LOCAL_CACHE_DIR", str(scratch))),
@@ -83,6 +85,7 @@ def _system_toolchain(compiler: str, target: tuple[str, ...]) -> Toolchain:
         clang=(compiler,),
         runtime_compiler=(compiler, "-x", "c++"),
         linker=(compiler, "-shared", *undefined),
+        triple=("-triple", target[1]),
         target=target,
         identity=f"{_version((compiler, '--version'))} {' '.join(target)}",
     )

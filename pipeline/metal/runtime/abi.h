@@ -8,6 +8,13 @@ using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
+// String literals, which lie in constant memory where address spaces are checked.
+#ifdef METAL_CPU_SPACES
+using Text = const __constant char*;
+#else
+using Text = const char*;
+#endif
+
 constexpr u32 simd_width = 32;
 constexpr u32 quad_width = 4;
 constexpr u32 max_threads_per_threadgroup = 1024;
@@ -56,7 +63,7 @@ enum Operation : u32 {
 struct Site {
   Operation operation;
   u32 line;
-  const char* file;
+  Text file;
   u32 flags;  // mem_flags of a barrier
 };
 constexpr u32 flag_device = 1, flag_threadgroup = 2;
@@ -81,7 +88,7 @@ enum Note : u32 {
 struct Variable {
   void* address;
   u64 serial;
-  const char* name;
+  Text name;
 };
 
 #pragma GCC visibility push(default)

@@ -10,6 +10,9 @@ struct array {
 
   METAL_CPU_INLINE constexpr T& operator[](size_t i) { return elements[i]; }
   METAL_CPU_INLINE constexpr const T& operator[](size_t i) const { return elements[i]; }
+#ifdef METAL_CPU_SPACES
+  constexpr const __constant T& operator[](size_t i) const __constant { return elements[i]; }
+#endif
   METAL_CPU_INLINE constexpr T& front() { return elements[0]; }
   METAL_CPU_INLINE constexpr T& back() { return elements[N - 1]; }
   METAL_CPU_INLINE constexpr T* data() { return elements; }

@@ -84,7 +84,8 @@ METAL_CPU_RUNTIME T atomic_exchange_explicit(volatile atomic<T>* object, typenam
 }
 // Compares bits, as the hardware does: -0.0 is not 0.0, and a NaN equals itself.
 template <class T>
-METAL_CPU_RUNTIME bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
+METAL_CPU_RUNTIME bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object,
+                                                             typename metal_cpu::identity<T>::type* expected,
                                                             typename metal_cpu::identity<T>::type desired,
                                                             memory_order, memory_order) {
   metal_cpu::observe(object);

@@ -29,6 +29,7 @@ struct type_if<true, T> {
 
 struct bfloat {
   bfloat() = default;
+  METAL_CPU_COPIES(bfloat, : bits(other.bits) {})
   METAL_CPU_INLINE explicit constexpr bfloat(float value) : bits(metal_cpu::round_to_bfloat(value)) {}
   METAL_CPU_INLINE explicit constexpr bfloat(half value) : bits(metal_cpu::round_to_bfloat(float(value))) {}
   template <class T, typename metal_cpu::type_if<__is_integral(T), int>::type = 0>
@@ -50,11 +51,22 @@ struct bfloat {
     return T(float(*this));
   }
 
+#ifdef METAL_CPU_SPACES
+  template <class T, typename metal_cpu::type_if<__is_arithmetic(T), short>::type = 0>
+  constexpr operator T() const __constant {
+    return T(0);
+  }
+#endif
+
   METAL_CPU_INLINE constexpr bfloat operator-() const { return from_bits(ushort(bits ^ 0x8000u)); }
   METAL_CPU_INLINE constexpr bfloat operator+() const { return *this; }
   METAL_CPU_INLINE constexpr bool operator!() const { return float(*this) == 0.0f; }
 
-  static METAL_CPU_INLINE constexpr bfloat from_bits(ushort bits) { return __builtin_bit_cast(bfloat, bits); }
+  static METAL_CPU_INLINE constexpr bfloat from_bits(ushort bits) {
+    bfloat value(0.0f);
+    value.bits = bits;
+    return value;
+  }
 
   ushort bits;
 };

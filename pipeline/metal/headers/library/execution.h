@@ -51,19 +51,25 @@ METAL_CPU_RUNTIME bool next_row() {
 
 extern "C" METAL_CPU_ENTRY void mcpu_reset() { row = Row{}; }
 
+#ifdef METAL_CPU_SPACES
+#define METAL_CPU_AT(T, ADDRESS) static_cast<T*>(nullptr)  // its address space is not known here
+#else
+#define METAL_CPU_AT(T, ADDRESS) static_cast<T*>(ADDRESS)
+#endif
+
 // A kernel argument, converted to what the kernel declares it as.
 struct Pointer {
   void* address;
   template <class T>
   METAL_CPU_RUNTIME operator T*() const {
-    return static_cast<T*>(address);
+    return METAL_CPU_AT(T, address);
   }
 };
 struct Reference {
   void* address;
   template <class T>
   METAL_CPU_RUNTIME operator T&() const {
-    return *static_cast<T*>(address);
+    return *METAL_CPU_AT(T, address);
   }
 };
 
@@ -119,19 +125,25 @@ struct threadgroup_slot {
 template <class T, int Id>
 Variable threadgroup_slot<T, Id>::variable;
 
+#ifdef METAL_CPU_SPACES
+#define METAL_CPU_SHARED __local
+#else
+#define METAL_CPU_SHARED
+#endif
+
 template <class T, int Id>
-METAL_CPU_RUNTIME T& threadgroup_variable(const char* name) {
+METAL_CPU_RUNTIME METAL_CPU_SHARED T& threadgroup_variable(Text name) {
   Variable& variable = threadgroup_slot<T, Id>::variable;
   if (variable.serial != geometry.serial) {
     variable.name = name;
     mcpu_threadgroup_variable(&variable, sizeof(T), alignof(T) < 16 ? 16 : alignof(T));
   }
-  return *static_cast<T*>(variable.address);
+  return *METAL_CPU_AT(METAL_CPU_SHARED T, variable.address);
 }
 
 // Hands a value to the other lanes of the simdgroup and waits for theirs.
 template <class T>
-METAL_CPU_RUNTIME const Exchange& exchange(const T& value, Operation operation, uint line, const char* file) {
+METAL_CPU_RUNTIME const Exchange& exchange(const T& value, Operation operation, uint line, Text file) {
   static_assert(sizeof(T) <= Exchange::capacity, "too large for a simdgroup exchange");
   const uint me = current_thread;
   const Exchange& result = *mcpu_exchange(me, &value, sizeof(T), Site{operation, line, file, 0});
@@ -139,7 +151,7 @@ METAL_CPU_RUNTIME const Exchange& exchange(const T& value, Operation operation, 
   return result;
 }
 
-METAL_CPU_RUNTIME void wait(Operation operation, metal::mem_flags flags, uint line, const char* file) {
+METAL_CPU_RUNTIME void wait(Operation operation, metal::mem_flags flags, uint line, Text file) {
   const uint me = current_thread;
   mcpu_barrier(me, Site{operation, line, file, uint(flags)});
   current_thread = me;
@@ -150,11 +162,11 @@ METAL_CPU_RUNTIME void wait(Operation operation, metal::mem_flags flags, uint li
 namespace metal {
 
 METAL_CPU_RUNTIME void threadgroup_barrier(mem_flags flags, uint line = __builtin_LINE(),
-                                          const char* file = __builtin_FILE()) {
+                                          metal_cpu::Text file = __builtin_FILE()) {
   metal_cpu::wait(metal_cpu::op_threadgroup_barrier, flags, line, file);
 }
 METAL_CPU_RUNTIME void simdgroup_barrier(mem_flags flags, uint line = __builtin_LINE(),
-                                        const char* file = __builtin_FILE()) {
+                                        metal_cpu::Text file = __builtin_FILE()) {
   metal_cpu::wait(metal_cpu::op_simdgroup_barrier, flags, line, file);
 }
 

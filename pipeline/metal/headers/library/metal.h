@@ -17,9 +17,16 @@
 #include "vec.h"
 
 // Address spaces. To run, only the difference between constant and the others is kept: it keeps overloads apart and
-// writes to constant memory out. library/spaces.h says how all of them are checked.
+// writes to constant memory out.
+#ifdef METAL_CPU_SPACES
+#define device __global
+#define constant __constant
+#define threadgroup __local
+#define kernel  // and thread by the reading (spaces.py)
+#else
 #define device
 #define constant const
 #define thread
 #define threadgroup
 #define kernel METAL_CPU_KERNEL
+#endif

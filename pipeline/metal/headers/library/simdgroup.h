@@ -29,7 +29,7 @@ struct Lanes {
   uint first, me;
   Site site;
 
-  METAL_CPU_RUNTIME Lanes(const T& value, Operation operation, uint line, const char* file)
+  METAL_CPU_RUNTIME Lanes(const T& value, Operation operation, uint line, Text file)
       : data(exchange(value, operation, line, file)),
         first(current_thread % simd_width / Width * Width),
         me(current_thread % Width),
@@ -134,7 +134,7 @@ class simd_vote {
 };
 using quad_vote = simd_vote;
 
-#define METAL_CPU_SITE uint line = __builtin_LINE(), const char *file = __builtin_FILE()
+#define METAL_CPU_SITE uint line = __builtin_LINE(), metal_cpu::Text file = __builtin_FILE()
 
 #define METAL_CPU_REDUCTION(NAME, COMBINE)                                                              \
   template <class T>                                                                                    \
@@ -198,8 +198,8 @@ METAL_CPU_SCAN(inclusive_product, 1, 1, Product)
 METAL_CPU_SHUFFLE(broadcast, lane, lanes[lane])
 METAL_CPU_SHUFFLE(shuffle, lane, lanes[lane])
 METAL_CPU_SHUFFLE(shuffle_xor, mask, lanes[me ^ mask])
-METAL_CPU_SHUFFLE(shuffle_down, delta, me + delta < width ? lanes[me + delta] : data)
-METAL_CPU_SHUFFLE(shuffle_up, delta, me >= delta ? lanes[me - delta] : data)
+METAL_CPU_SHUFFLE(shuffle_down, delta, me + delta < width ? lanes[me + delta] : T(data))
+METAL_CPU_SHUFFLE(shuffle_up, delta, me >= delta ? lanes[me - delta] : T(data))
 METAL_CPU_SHUFFLE(shuffle_rotate_down, delta, lanes[(me + delta) % width])
 METAL_CPU_SHUFFLE(shuffle_rotate_up, delta, lanes[(me + width - delta % width) % width])
 #undef METAL_CPU_SHUFFLE
@@ -215,7 +215,7 @@ METAL_CPU_SHUFFLE(shuffle_rotate_up, delta, lanes[(me + width - delta % width) %
     metal_cpu::require_data<T>();                                                                                 \
     const metal_cpu::Lanes<T, WIDTH> lanes(data, metal_cpu::OPERATION, line, file);                               \
     const uint start = lanes.me / modulo * modulo, from = lanes.me - start + delta;                               \
-    return from < modulo ? lanes[start + from] : filling;                                                         \
+    return from < modulo ? lanes[start + from] : T(filling);                                                         \
   }                                                                                                               \
   template <class T>                                                                                              \
   inline T GROUP##_shuffle_and_fill_up(T data, T filling, ushort delta, METAL_CPU_SITE) {                         \
@@ -226,7 +226,7 @@ METAL_CPU_SHUFFLE(shuffle_rotate_up, delta, lanes[(me + width - delta % width) %
     metal_cpu::require_data<T>();                                                                                 \
     const metal_cpu::Lanes<T, WIDTH> lanes(data, metal_cpu::OPERATION, line, file);                               \
     const uint start = lanes.me / modulo * modulo, offset = lanes.me - start;                                     \
-    return offset >= delta ? lanes[start + offset - delta] : filling;                                             \
+    return offset >= delta ? lanes[start + offset - delta] : T(filling);                                             \
   }
 METAL_CPU_FILL(simd, 32, op_shuffle)
 METAL_CPU_FILL(quad, 4, op_quad)

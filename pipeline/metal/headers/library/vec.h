@@ -16,6 +16,8 @@ struct packed_vec;
   METAL_CPU_INLINE constexpr vec(B s) : vec(float(s)) {}                                    \
   METAL_CPU_INLINE constexpr T& operator[](uint i) { return (&x)[i]; }                      \
   METAL_CPU_INLINE constexpr const T& operator[](uint i) const { return (&x)[i]; }          \
+  METAL_CPU_COPIES(vec, : vec(EACH(METAL_CPU_VEC_OTHER)) {})                                \
+  METAL_CPU_VEC_CONSTANT_ELEMENT                                                            \
   template <class U>                                                                        \
   METAL_CPU_INLINE explicit constexpr vec(vec<U, N> v) : vec(EACH(METAL_CPU_VEC_CONVERT)) {} \
   template <class U>                                                                        \
@@ -46,6 +48,13 @@ struct packed_vec;
   METAL_CPU_INLINE constexpr vec& operator++() { return *this += vec(T(1)); }               \
   METAL_CPU_INLINE constexpr vec& operator--() { return *this -= vec(T(1)); }
 
+#ifdef METAL_CPU_SPACES
+#define METAL_CPU_VEC_CONSTANT_ELEMENT \
+  constexpr const __constant T& operator[](uint i) const __constant { return (&x)[i]; }
+#else
+#define METAL_CPU_VEC_CONSTANT_ELEMENT
+#endif
+#define METAL_CPU_VEC_OTHER(c) other.c
 #define METAL_CPU_VEC_CONVERT(c) T(v.c)
 #define METAL_CPU_VEC_MINUS(c) T(-c)
 #define METAL_CPU_VEC_NOT(c) !c
@@ -108,6 +117,8 @@ struct alignas(4 * sizeof(T)) vec<T, 4> {
 };
 
 #undef METAL_CPU_VEC_BODY
+#undef METAL_CPU_VEC_CONSTANT_ELEMENT
+#undef METAL_CPU_VEC_OTHER
 #undef METAL_CPU_VEC_CONVERT
 #undef METAL_CPU_VEC_MINUS
 #undef METAL_CPU_VEC_NOT
@@ -181,7 +192,11 @@ METAL_CPU_SPELLINGS(float)
 template <class To, class From>
 METAL_CPU_INLINE constexpr To as_type(From value) {
   static_assert(sizeof(To) == sizeof(From), "as_type needs types of the same size");
+#ifdef METAL_CPU_SPACES
+  return To(0);
+#else
   return __builtin_bit_cast(To, value);
+#endif
 }
 namespace metal {
 using ::as_type;
