@@ -139,6 +139,7 @@ class Manifest:
     author: Identity
     operators: tuple[Operator, ...]
     fork: str = ""
+    runner: str = ""
     limits: Limits = field(default_factory=Limits)
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
@@ -177,6 +178,7 @@ def parse_manifest(text: str, path: str) -> Manifest:
         base=upstream.text("base"),
         author=identity,
         fork=_slug(top, "fork") if top.has("fork") else "",
+        runner=_slug(top, "runner") if top.has("runner") else "",
         limits=_parse_limits(limits),
         labels=top.texts("labels"),
         reviewers=top.texts("reviewers"),

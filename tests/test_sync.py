@@ -70,7 +70,12 @@ def run(site: Site, builds: dict[str, Build] | None = None) -> Synced:
             site.branch(name)
 
     place: Place = site.place(manifest(site))
-    return sync(place, observe(place, builds or {}), FileRecord(site.folder / "bot" / "ops_manifest.yaml"), again)
+    return sync(
+        place,
+        observe(place, lambda overview: builds or {}),
+        FileRecord(site.folder / "bot" / "ops_manifest.yaml"),
+        again,
+    )
 
 
 def status(site: Site, name: str = "abs") -> Status:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.forge.approval import approval_of
@@ -27,9 +27,18 @@ class Observed:
     seen: Mapping[str, Seen]
 
 
-def observe(place: Place, builds: Mapping[str, Build] = {}, ignored: Sequence[int] = ()) -> Observed:
-    """Read everything once. `builds`: the newest build of each commit; `ignored`: pull requests that claim nothing."""
+def no_builds(overview: Overview) -> Mapping[str, Build]:
+    return {}
+
+
+def observe(
+    place: Place,
+    builds: Callable[[Overview], Mapping[str, Build]] = no_builds,
+    ignored: Sequence[int] = (),
+) -> Observed:
+    """Read everything once. `builds` gives each commit's newest build; `ignored` pull requests claim nothing."""
     overview = look(place)
+    newest = builds(overview)
     surroundings = look_around(place, overview)
     functions = native_functions(place, overview.main)
     known = {operator.name: operator for operator in place.manifest.operators}
@@ -40,7 +49,7 @@ def observe(place: Place, builds: Mapping[str, Build] = {}, ignored: Sequence[in
         claim = surroundings.claim_on(footprint(operator, functions), ignored)
         if claim == FREE and operator.claim:
             claim = named_in_manifest(operator, ignored)
-        seen[name] = _seen(place, overview, operator, claim, builds)
+        seen[name] = _seen(place, overview, operator, claim, newest)
     return Observed(overview, seen)
 
 

@@ -13,6 +13,7 @@ from pipeline.forge.place import Place
 from pipeline.git import NO_RENAMES, GitError, Repository
 
 HEADS = "refs/heads/migrate/"
+TRAINS = "refs/heads/train/"
 MAIN = "refs/upstream/main"
 _FORK = "refs/fork/"
 _RESOLVED = re.compile(r"^Pull Request resolved: \S+/pull/(\d+)$", re.MULTILINE)
@@ -80,7 +81,7 @@ def look(place: Place) -> Overview:
     a fresh clone knows what the last one did.
     """
     repository = place.repository
-    fork_refs = place.fork.refs(f"{HEADS}*", "refs/approvals/*")
+    fork_refs = place.fork.refs(f"{HEADS}*", f"{TRAINS}*", "refs/approvals/*")
     place.upstream.fetch(f"+refs/heads/{place.manifest.base}:{MAIN}")
     if fork_refs:
         known = repository.refs("refs/approvals")

@@ -52,7 +52,7 @@ def parse_title(title: str) -> Request | None:
 
 @dataclass(frozen=True)
 class Build:
-    """`image` and `chip` say what it ran on, where that is known."""
+    """`image` and `chip` say what it ran on, where that is known; `minutes` how long it took."""
 
     commit: str
     level: Level
@@ -61,3 +61,4 @@ class Build:
     summary: str = ""
     image: str = ""
     chip: str = ""
+    minutes: float = 0.0

@@ -31,7 +31,7 @@ _LONGEST = {Level.SHADER: 2 * 3600.0, Level.FULL: 8 * 3600.0}
 
 @dataclass(frozen=True)
 class Run:
-    """A run on GitHub; `attempt` counts from 1."""
+    """A run on GitHub; `attempt` counts from 1, `minutes` is how long the last attempt has taken."""
 
     id: int
     title: str
@@ -39,6 +39,7 @@ class Run:
     done: bool
     conclusion: str
     attempt: int
+    minutes: float
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,7 @@ def as_build(request: Request, run: Run, reading: Reading) -> Build:
         summary=reading.summary,
         image=reading.machine.image,
         chip=reading.machine.chip,
+        minutes=run.minutes,
     )
 
 
@@ -236,4 +238,5 @@ def _as_run(run: WorkflowRun) -> Run:
         done=run.status == "completed",
         conclusion=run.conclusion or "",
         attempt=run.run_attempt or 1,
+        minutes=(run.updated_at - (run.run_started_at or run.created_at)).total_seconds() / 60,
     )

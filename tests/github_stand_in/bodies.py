@@ -241,7 +241,8 @@ class Bodies:
             url=url,
             html_url=f"{self.base}/{repo.full_name}/actions/runs/{run.id}",
             created_at=stamp(run.at),
-            updated_at=stamp(run.at),
+            updated_at=stamp(run.ended or run.at),
+            run_started_at=stamp(run.at),
             **links,
         )
 

@@ -64,6 +64,7 @@ def finish(
     steps: Mapping[str, str] | None = None,
 ) -> None:
     run.status, run.conclusion = "completed", conclusion
+    run.ended = world.now
     run.steps = list((steps or {}).items())
     for name, files in (artifacts or {}).items():
         add_artifact(world, repo, run, name, zipped(files))

@@ -90,6 +90,7 @@ class Run:
     sha: str
     inputs: dict[str, str]
     at: datetime
+    ended: datetime | None = None
     status: str = "queued"
     conclusion: str | None = None
     attempt: int = 1
