@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from pipeline.manifest import Operator
 from pipeline.source import MemoryTree, SourceTree
+
+_CONTEXT = 3
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines `start` to `end` of the old file (0-based, half open) are replaced by `lines`."""
+
+    start: int
+    end: int
+    lines: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -20,28 +32,33 @@ class FileChange:
 
     def diff(self) -> str:
         """Unified, three lines of context, with git's headers."""
-        old, new = _lines(self.before), _lines(self.after)
-        head = len(old) - len(_without_common_start(old, new))
-        tail = _common_end(old[head:], new[head:])
-        # difflib need not look at the long equal ends of a file; three lines of them are context.
-        start, keep = max(head - 3, 0), max(tail - 3, 0)
         a, b = f"a/{self.path}", f"b/{self.path}"
-        hunks = difflib.unified_diff(
-            old[start : len(old) - keep],
-            new[start : len(new) - keep],
-            a if self.before is not None else "/dev/null",
-            b if self.after is not None else "/dev/null",
-        )
-        mode = "" if self.before is not None and self.after is not None else f"{self._mode()}\n"
-        return f"diff --git {a} {b}\n{mode}" + "".join(_shift(line, start) for line in hunks)
+        head = f"diff --git {a} {b}\n{self._mode()}"
+        head += f"--- {a if self.before is not None else '/dev/null'}\n"
+        head += f"+++ {b if self.after is not None else '/dev/null'}\n"
+        return head + "".join(_unified(_lines(self.before), self.hunks()))
 
-    def _mode(self) -> str:
-        return "new file mode 100644" if self.before is None else "deleted file mode 100644"
+    def hunks(self) -> tuple[Hunk, ...]:
+        """The changed stretches, in order; the long equal ends of a file are not looked at twice."""
+        old, new = _lines(self.before), _lines(self.after)
+        head = _common(old, new)
+        tail = _common(old[head:][::-1], new[head:][::-1])
+        core = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+        return tuple(
+            Hunk(head + start, head + end, tuple(new[head + first : head + last]))
+            for tag, start, end, first, last in core.get_opcodes()
+            if tag != "equal"
+        )
 
     def counts(self) -> tuple[int, int]:
         """Lines added and removed."""
-        hunks = self.diff().partition("\n@@")[2].splitlines()
-        return sum(line.startswith("+") for line in hunks), sum(line.startswith("-") for line in hunks)
+        hunks = self.hunks()
+        return sum(len(hunk.lines) for hunk in hunks), sum(hunk.end - hunk.start for hunk in hunks)
+
+    def _mode(self) -> str:
+        if self.before is None:
+            return "new file mode 100644\n"
+        return "deleted file mode 100644\n" if self.after is None else ""
 
 
 class EditKind(Enum):
@@ -94,36 +111,48 @@ class Changeset:
         return tuple(change.path for change in self.files)
 
 
-def _lines(content: bytes | None) -> list[str]:
-    lines = (content or b"").decode(errors="replace").splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n\\ No newline at end of file\n"
-    return lines
+def _lines(content: bytes | None) -> list[bytes]:
+    return (content or b"").splitlines(keepends=True)
 
 
-def _without_common_start(old: list[str], new: list[str]) -> list[str]:
-    for number, (a, b) in enumerate(zip(old, new, strict=False)):
-        if a != b:
-            return old[number:]
-    return old[min(len(old), len(new)) :]
+def _common(one: Sequence[bytes], two: Sequence[bytes]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
-def _common_end(old: list[str], new: list[str]) -> int:
-    count = 0
-    for a, b in zip(reversed(old), reversed(new), strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+def _unified(old: Sequence[bytes], hunks: Sequence[Hunk]) -> Iterator[str]:
+    """Hunks whose contexts touch are written as one. `shift` is how far the new lines run ahead of the old ones."""
+    shift = 0
+    for group in _groups(hunks):
+        start, end = max(group[0].start - _CONTEXT, 0), min(group[-1].end + _CONTEXT, len(old))
+        added = sum(len(hunk.lines) - (hunk.end - hunk.start) for hunk in group)
+        yield f"@@ -{_range(start, end - start)} +{_range(start + shift, end - start + added)} @@\n"
+        at = start
+        for hunk in group:
+            yield from _marked(" ", old[at : hunk.start])
+            yield from _marked("-", old[hunk.start : hunk.end])
+            yield from _marked("+", hunk.lines)
+            at = hunk.end
+        yield from _marked(" ", old[at:end])
+        shift += added
 
 
-def _shift(line: str, by: int) -> str:
-    """Move the line numbers of a hunk's header."""
-    if not line.startswith("@@"):
-        return line
-    marks = line.split()
-    for index in (1, 2):
-        sign = marks[index][0]
-        start, comma, length = marks[index][1:].partition(",")
-        marks[index] = f"{sign}{int(start) + by}{comma}{length}"
-    return " ".join(marks) + "\n"
+def _groups(hunks: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+    group: list[Hunk] = []
+    for hunk in hunks:
+        if group and hunk.start - group[-1].end > 2 * _CONTEXT:
+            yield group
+            group = []
+        group.append(hunk)
+    if group:
+        yield group
+
+
+def _range(start: int, length: int) -> str:
+    """An empty range counts from the line before it."""
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, lines: Sequence[bytes]) -> Iterator[str]:
+    for line in lines:
+        text = line.decode(errors="replace")
+        yield mark + (text if text.endswith("\n") else f"{text}\n\\ No newline at end of file\n")

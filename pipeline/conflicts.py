@@ -6,26 +6,16 @@ and do not change them in the same way (xdiff's rule; one unchanged line between
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import networkx
 
-from pipeline.changeset import Changeset, FileChange
+from pipeline.changeset import Changeset, FileChange, Hunk
 
 # Above this size a connected part of the graph is searched greedily, not exhaustively.
 _EXACT_LIMIT = 24
-
-
-@dataclass(frozen=True)
-class Hunk:
-    """Lines `start` to `end` of the base (0-based, half open) are replaced by `lines`."""
-
-    start: int
-    end: int
-    lines: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -38,7 +28,7 @@ class Conflict:
 def conflicts(changesets: Sequence[Changeset]) -> tuple[Conflict, ...]:
     """Every pair of operators whose changes conflict, with the files they conflict in."""
     edited = [
-        (item.operator.name, {change.path: (change, hunks(change)) for change in item.files}) for item in changesets
+        (item.operator.name, {change.path: (change, change.hunks()) for change in item.files}) for item in changesets
     ]
     found = []
     for (first, files), (second, others) in combinations(edited, 2):
@@ -65,23 +55,6 @@ def independent_sets(names: Iterable[str], found: Iterable[Conflict]) -> tuple[t
     return tuple(groups)
 
 
-def hunks(change: FileChange) -> tuple[Hunk, ...]:
-    """The changed stretches of one file, in order."""
-    old, new = _lines(change.before), _lines(change.after)
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    return tuple(
-        Hunk(head + start, head + end, tuple(new[head + first : head + last]))
-        for tag, start, end, first, last in matcher.get_opcodes()
-        if tag != "equal"
-    )
-
-
 def _clash(one: tuple[FileChange, tuple[Hunk, ...]], two: tuple[FileChange, tuple[Hunk, ...]]) -> bool:
     (first, ours), (second, theirs) = one, two
     if first.after == second.after:
@@ -104,7 +77,3 @@ def _largest(part: networkx.Graph[str]) -> set[str]:
         chosen.add(lonely)
         left.remove_nodes_from([lonely, *left[lonely]])
     return chosen
-
-
-def _lines(content: bytes | None) -> list[bytes]:
-    return (content or b"").splitlines(keepends=True)

@@ -14,6 +14,8 @@ from pipeline.manifest_text import Block, parse_block
 from pipeline.source import KERNELS, OPERATIONS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NO_FRAGMENT = "none"
+"""What `kernel` and `host` say for an operator that needs no code of its own there."""
 _SLUG = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -91,7 +93,8 @@ class Suppression:
 class Operator:
     """One entry. Paths of `kernel` and `host` are relative to the manifest, those of `into` to PyTorch's tree.
 
-    `rows` and `legacy` are found from the tree when empty.
+    `kernel` and `host` are empty while there is none, and NO_FRAGMENT where none is needed. `rows` and `legacy` are
+    found from the tree when empty.
     """
 
     name: str

@@ -12,12 +12,10 @@ from typing import Any
 import filelock
 
 from pipeline.errors import UsageError
-from pipeline.manifest import Dispatch, Manifest, Operator, State, Status, parse_manifest
+from pipeline.manifest import NO_FRAGMENT, Dispatch, Manifest, Operator, State, Status, parse_manifest
 from pipeline.manifest_edit import add_operators, set_status
 
 _LOCK_SECONDS = 60
-NO_FRAGMENT = "none"
-"""What `kernel` and `host` say for an operator that needs no code of its own there."""
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -78,16 +76,14 @@ def _with_fragments(root: Path, manifest: Manifest, operator: Operator) -> Opera
     """Fill in the fragments' paths by convention, and see that they exist once work on the operator has begun."""
     filled = replace(
         operator,
-        kernel=_fragment(root, operator.kernel, f"kernels/{operator.name}.metal"),
-        host=_fragment(root, operator.host, f"stubs/{operator.name}.mm"),
+        kernel=operator.kernel or _if_there(root, f"kernels/{operator.name}.metal"),
+        host=operator.host or _if_there(root, f"stubs/{operator.name}.mm"),
     )
     for fragment in (filled.kernel, filled.host):
-        if fragment and not _is_inside(root, fragment):
+        if fragment not in ("", NO_FRAGMENT) and not _is_inside(root, fragment):
             raise _error(manifest, operator, f"{fragment} does not exist")
     begun = operator.status.state not in (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED)
-    parts = ((filled.kernel, operator.kernel), (filled.host, operator.host))
-    complete = all(path or said == NO_FRAGMENT for path, said in parts)
-    if begun and operator.dispatch is not Dispatch.DROP and not complete:
+    if begun and operator.dispatch is not Dispatch.DROP and not (filled.kernel and filled.host):
         raise _error(
             manifest,
             operator,
@@ -98,11 +94,8 @@ def _with_fragments(root: Path, manifest: Manifest, operator: Operator) -> Opera
     return filled
 
 
-def _fragment(root: Path, said: str, usual: str) -> str:
-    """The path the manifest gives, else the usual one where there is such a file; empty for an operator without."""
-    if said == NO_FRAGMENT:
-        return ""
-    return said or (usual if _is_inside(root, usual) else "")
+def _if_there(root: Path, path: str) -> str:
+    return path if _is_inside(root, path) else ""
 
 
 def _is_inside(root: Path, path: str) -> bool:

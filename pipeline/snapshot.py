@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from pipeline.dispatch_stubs import Stub, declared_stubs
+from pipeline.edits.expectations import Expectations, expectation_files
 from pipeline.edits.hostfile import HostFiles
 from pipeline.edits.includes import Headers
 from pipeline.native_functions import NativeFunctions
@@ -40,6 +41,10 @@ class Snapshot:
             operator = entry.func.partition(".")[0].removesuffix("_")
             natives.setdefault(operator, set()).update(row.kernel for row in entry.rows)
         return Headers(self.included, natives)
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        return Expectations(expectation_files(self.tree))
 
     @cached_property
     def stubs(self) -> dict[str, Stub]:

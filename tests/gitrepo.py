@@ -23,8 +23,9 @@ _IDENTITY = {
 
 def git(folder: Path, *args: str, identity: Mapping[str, str] = {}) -> str:
     done = subprocess.run(
-        ["git", "-C", str(folder), *args], check=True, capture_output=True, text=True, env={**_IDENTITY, **identity}
+        ["git", "-C", str(folder), *args], check=False, capture_output=True, text=True, env={**_IDENTITY, **identity}
     )
+    assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.manifest import Manifest, Operator, State
+from pipeline.manifest import NO_FRAGMENT, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest
 from pipeline.metal import compile_file
 
@@ -24,7 +24,7 @@ def manifest() -> Manifest:
 
 
 def fragments_of(operator: Operator) -> set[Path]:
-    return {ROOT / path for path in (operator.kernel, operator.host) if path}
+    return {ROOT / path for path in (operator.kernel, operator.host) if path not in ("", NO_FRAGMENT)}
 
 
 def test_every_fragment_belongs_to_one_operator(manifest: Manifest) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import UsageError
-from pipeline.manifest import Dispatch, Expectations, State, Status, Workflow, parse_manifest
+from pipeline.manifest import NO_FRAGMENT, Dispatch, Expectations, State, Status, Workflow, parse_manifest
 from pipeline.manifest_edit import add_operators, set_status
 from pipeline.manifest_file import load_manifest, save_new_operators, save_status
 
@@ -210,7 +210,7 @@ def test_an_operator_can_do_without_a_fragment_when_it_says_so(tmp_path: Path) -
     (tmp_path / "stubs" / "sub.mm").touch()
     text = entry("  - name: sub\n    kernel: none\n    status: {state: ready}\n")
     operator = load_manifest(write(tmp_path, text)).operator("sub")
-    assert (operator.kernel, operator.host) == ("", "stubs/sub.mm")
+    assert (operator.kernel, operator.host) == (NO_FRAGMENT, "stubs/sub.mm")
 
 
 @pytest.mark.parametrize("key", ["kernel: kernels/none.metal", "status: {state: ready}"])

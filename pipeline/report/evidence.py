@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.findings import CheckResult, Evidence, Outcome
+from pipeline.report.plan import say
 
 _STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.NOT_RUN: "yellow"}
 MACOS_NOT_RUN = CheckResult.not_run("macOS build and tests", "no Mac has built this; a CPU pass is not a test on MPS")
@@ -19,7 +20,7 @@ def print_evidence(console: Console, evidence: Evidence) -> None:
     console.print(table)
     for result in evidence.results:
         for finding in result.findings:
-            console.print(f"  {finding}", highlight=False, markup=False, soft_wrap=True)
+            say(console, f"  {finding}")
 
 
 def rows(evidence: Evidence) -> tuple[CheckResult, ...]:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
 from pipeline.changeset import Changeset
 
 
 def print_plan(console: Console, changeset: Changeset) -> None:
-    console.print(f"[bold]{changeset.operator.name}[/bold] on {changeset.base.label}", highlight=False)
-    table = Table("edit", "where", "what", box=None, pad_edge=False)
+    say(console, f"{changeset.operator.name} on {changeset.base.label}", style="bold")
     for edit in changeset.edits:
-        table.add_row(edit.kind.value, f"{edit.path}:{edit.line}" if edit.line else edit.path, edit.what)
-    console.print(table)
+        where = f"{edit.path}:{edit.line}" if edit.line else edit.path
+        say(console, f"  {edit.kind.value:<16} {where}: {edit.what}")
     print_files(console, changeset)
     for note in changeset.left:
-        console.print(f"left for the reviewer: {note}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  left for the reviewer: {note}", style="yellow")
     for gap in changeset.gaps:
-        console.print(f"not planned: {gap}", style="red", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  not planned: {gap}", style="red")
 
 
 def print_files(console: Console, changeset: Changeset) -> None:
-    table = Table("file", "added", "removed", box=None, pad_edge=False)
     for change in changeset.files:
         added, removed = change.counts()
-        table.add_row(change.path, f"+{added}", f"-{removed}")
-    console.print(table)
+        say(console, f"  {f'+{added}':>5} {f'-{removed}':>5}  {change.path}")
+
+
+def say(console: Console, line: str, style: str = "") -> None:
+    """One line as it is: never wrapped, so that paths can be copied and output can be searched."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def plan_as_data(changeset: Changeset) -> dict[str, object]:

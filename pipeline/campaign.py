@@ -1,0 +1,166 @@
+"""From names on the command line to plans, evidence, branches and drafts; one operator's failure stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.branches import BranchResult, Planned, Written, write_branches
+from pipeline.changeset import Changeset
+from pipeline.checks.run import Subject, check_kernel, run_checks
+from pipeline.errors import PipelineError, UsageError
+from pipeline.findings import Evidence
+from pipeline.manifest import NO_FRAGMENT, Manifest, Operator, State
+from pipeline.manifest_file import load_manifest, save_new_operators
+from pipeline.migration import Fragments, plan
+from pipeline.open_source import Source, open_source
+from pipeline.report.pull_request import render_pull_request
+from pipeline.snapshot import Snapshot
+
+MANIFEST = "ops_manifest.yaml"
+DRAFTS = ".drafts"
+_NOT_READY = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED, State.LANDED)
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """How far one operator came; `error` says what stopped it."""
+
+    name: str
+    changeset: Changeset | None = None
+    evidence: Evidence | None = None
+    branch: BranchResult | None = None
+    draft: Path | None = None
+    error: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        checked = self.evidence is not None and self.evidence.passed
+        return not self.error and checked and self.branch is not None and self.branch.written is not Written.LEFT_ALONE
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The manifest at `root` and one commit of a source tree."""
+
+    root: Path
+    manifest: Manifest
+    snapshot: Snapshot
+    source: Source = field(repr=False)
+
+    @classmethod
+    def open(cls, root: Path, source: str) -> Campaign:
+        """Raises UsageError when the manifest or the source cannot be used."""
+        manifest = load_manifest(root / MANIFEST)
+        opened = open_source(source, root)
+        return cls(root, manifest, Snapshot(opened.tree), opened)
+
+    def operators(self, names: Iterable[str], everything: bool, *, unlisted: bool = False) -> list[Operator]:
+        """The operators named, or with `everything` all that are ready to be worked on.
+
+        With `unlisted` a name may be missing in the manifest, if the tree knows it.
+        """
+        chosen = [self._operator(name, unlisted) for name in dict.fromkeys(names)]
+        if everything:
+            chosen += [
+                operator
+                for operator in self.manifest.operators
+                if operator.status.state not in _NOT_READY and operator not in chosen
+            ]
+        if not chosen:
+            raise UsageError("no operator is named", hint="write --op NAME (repeatable) or --all")
+        return chosen
+
+    def _operator(self, name: str, unlisted: bool) -> Operator:
+        if unlisted and not self.manifest.has(name):
+            entries = self.snapshot.functions.entries.values()
+            if any(entry.func.partition(".")[0] == name for entry in entries):
+                return Operator(name)
+        return self.manifest.operator(name)
+
+    def plan(self, operator: Operator) -> Changeset:
+        return plan(operator, self._fragments(operator), self.snapshot)
+
+    def names(self, names: Iterable[str], everything: bool) -> list[str]:
+        """As `operators`, for names that need not be in the manifest."""
+        if everything or not names:
+            return [operator.name for operator in self.operators(names, everything)]
+        return list(dict.fromkeys(names))
+
+    def check_operator(self, name: str, *, kernel: str = "", stub: str = "", device: str = "cpu") -> Evidence:
+        """Evidence on the planned change, or, with files or a device of one's own, on the kernel alone.
+
+        Raises UsageError when there is no kernel to check or a file cannot be read.
+        """
+        operator = self.manifest.operator(name) if self.manifest.has(name) else Operator(name)
+        if not (kernel or stub or device != "cpu"):
+            return self.check(self._complete_plan(self.manifest.operator(name)))
+        fragments = self._fragments(operator)
+        if kernel:
+            fragments = replace(fragments, kernel=_read(kernel))
+        if stub:
+            fragments = replace(fragments, host=_read(stub))
+        if not fragments.kernel:
+            raise UsageError(f"there is no kernel of {name}", hint="write --kernel FILE")
+        path = kernel or operator.kernel
+        return check_kernel(name, fragments, path, self.snapshot.tree, self.root / ".cache", device)
+
+    def check(self, changeset: Changeset) -> Evidence:
+        return run_checks(Subject(changeset, self._fragments(changeset.operator), self.root / ".cache"))
+
+    def _complete_plan(self, operator: Operator) -> Changeset:
+        """Raises PipelineError with what could not be planned."""
+        changeset = self.plan(operator)
+        if not changeset.complete:
+            raise PipelineError(f"{operator.name}: {'; '.join(changeset.gaps)}")
+        return changeset
+
+    def add_operators(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        save_new_operators(self.root / MANIFEST, entries)
+
+    def migrate(self, operators: Iterable[Operator]) -> Iterator[Migrated]:
+        """Plan, check, commit and draft; yields each operator as it is done."""
+        if self.source.repository is None:
+            raise UsageError(f"{self.source.tree.label} is not a repository", hint="`invoke plan` works on it")
+        for operator in operators:
+            yield self._migrate(operator)
+
+    def _migrate(self, operator: Operator) -> Migrated:
+        assert self.source.repository is not None
+        try:
+            changeset = self.plan(operator)
+            if not changeset.complete:
+                return Migrated(operator.name, changeset, error="; ".join(changeset.gaps))
+            evidence = self.check(changeset)
+            if not evidence.passed:
+                return Migrated(operator.name, changeset, evidence, error="a check failed, so nothing was committed")
+            (branch,) = write_branches(self.source.repository, [Planned(changeset, evidence)], self.manifest.author)
+            draft = self._write_draft(changeset, evidence, branch)
+        except PipelineError as error:
+            return Migrated(operator.name, error=str(error))
+        return Migrated(operator.name, changeset, evidence, branch, draft)
+
+    def _write_draft(self, changeset: Changeset, evidence: Evidence, branch: BranchResult) -> Path | None:
+        if branch.written is Written.LEFT_ALONE:
+            return None
+        path = self.root / DRAFTS / f"{changeset.operator.name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(render_pull_request(changeset, evidence, branch.commit), encoding="utf-8")
+        return path
+
+    def _fragments(self, operator: Operator) -> Fragments:
+        return Fragments(self._fragment(operator.kernel), self._fragment(operator.host))
+
+    def _fragment(self, path: str) -> str | None:
+        if path == NO_FRAGMENT:
+            return ""
+        return (self.root / path).read_text(encoding="utf-8") if path else None
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}", path=path) from None

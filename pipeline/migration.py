@@ -1,0 +1,227 @@
+"""plan: from an operator, its fragments and a source tree to the files of its change. Nothing is read but the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pipeline.changeset import Changeset, Edit, EditKind, FileChange
+from pipeline.edits import dispatch
+from pipeline.edits.forecast import KernelFacts, Verdict, predict
+from pipeline.edits.fragment import read_fragment
+from pipeline.edits.host import RemovedItem, place_fragment, remove_legacy
+from pipeline.edits.kernel import merge_kernel
+from pipeline.edits.splice import apply
+from pipeline.errors import PipelineError, Refusal
+from pipeline.manifest import Dispatch, Expectations, Operator
+from pipeline.native_functions import Entry
+from pipeline.snapshot import Snapshot
+from pipeline.source import NATIVE_FUNCTIONS, OPERATIONS
+
+
+@dataclass(frozen=True)
+class Fragments:
+    """The text of the handwritten kernel and host stub; None where there is none yet, empty where none is needed."""
+
+    kernel: str | None = None
+    host: str | None = None
+
+
+@dataclass
+class _Draft:
+    """The plan while it is being made: texts by path over the tree's own, None where a file goes away."""
+
+    operator: Operator
+    snapshot: Snapshot
+    rows: tuple[str, ...] = ()
+    legacy: tuple[str, ...] = ()
+    texts: dict[str, str | None] = field(default_factory=dict)
+    edits: list[Edit] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    params_headers: Mapping[str, str] = field(default_factory=dict)
+
+    def finish(self) -> Changeset:
+        files = []
+        for path, text in sorted(self.texts.items()):
+            before = self.snapshot.tree.read(path) if self.snapshot.tree.has(path) else None
+            after = None if text is None else text.encode(errors="surrogateescape")
+            if before != after:
+                files.append(FileChange(path, before, after))
+        return Changeset(
+            operator=self.operator,
+            base=self.snapshot.tree,
+            files=tuple(files),
+            edits=tuple(self.edits),
+            rows=self.rows,
+            legacy=self.legacy,
+            gaps=tuple(self.gaps),
+            left=tuple(self.left),
+        )
+
+
+def plan(operator: Operator, fragments: Fragments, snapshot: Snapshot) -> Changeset:
+    """The whole change of one operator. What cannot be planned is a gap with its reason; the rest is planned."""
+    draft = _Draft(operator, snapshot)
+    steps: tuple[Callable[[_Draft, Fragments], None], ...] = (
+        _find_rows,
+        _edit_rows,
+        _merge_kernel,
+        _edit_host,
+        _remove_expectations,
+    )
+    for step in steps:
+        try:
+            step(draft, fragments)
+        except PipelineError as error:
+            draft.gaps.append(str(error))
+    return draft.finish()
+
+
+def _find_rows(draft: _Draft, _: Fragments) -> None:
+    """The rows the manifest names or the operator's name does, and every other row of the same legacy functions."""
+    functions, operator = draft.snapshot.functions, draft.operator
+    named = [functions.entry(func) for func in operator.rows]
+    if not named:
+        overloads = [entry for entry in functions.entries.values() if entry.func.partition(".")[0] == operator.name]
+        named = [
+            entry for entry in overloads if _is_dedicated(entry) or (operator.dispatch is Dispatch.ADD and entry.rows)
+        ]
+    if operator.dispatch is Dispatch.ADD:
+        draft.rows = tuple(entry.func for entry in named)
+    else:
+        legacy = operator.legacy or tuple(
+            dict.fromkeys(row.kernel for entry in named if _is_dedicated(entry) and (row := entry.row("MPS")))
+        )
+        draft.legacy = legacy
+        sharing = [func for function in legacy for func in functions.naming(function)]
+        draft.rows = tuple(dict.fromkeys([*(entry.func for entry in named), *sharing]))
+    if not draft.rows and not operator.stub:
+        raise Refusal(
+            f"no row of {operator.name} has a function for MPS alone",
+            path=NATIVE_FUNCTIONS,
+            hint="it is migrated already, or name its rows in the manifest",
+        )
+
+
+def _is_dedicated(entry: Entry) -> bool:
+    """MPS has a function of its own in this entry."""
+    row = entry.row("MPS")
+    return row is not None and not {"CPU", "CUDA"} & set(row.keys)
+
+
+def _edit_rows(draft: _Draft, _: Fragments) -> None:
+    if draft.operator.dispatch is Dispatch.KEEP:
+        draft.rows = ()
+        return
+    functions = draft.snapshot.functions
+    splices, edits = [], []
+    for func in draft.rows:
+        entry = functions.entry(func)
+        row = entry.row("MPS")
+        match draft.operator.dispatch:
+            case Dispatch.COLLAPSE:
+                splices += dispatch.collapse_splices(functions, func)
+                what = f"{func}: MPS joins CPU and CUDA ({row.kernel if row else ''} -> {entry.shared_kernel})"
+            case Dispatch.DROP:
+                splices += dispatch.drop_splices(functions, func)
+                what = f"{func}: the MPS key goes away, the composite serves"
+            case _:
+                kernel = entry.shared_kernel or f"{func.replace('.', '_')}_mps"
+                splices += dispatch.add_splices(functions, func, kernel)
+                what = f"{func}: MPS runs {kernel}"
+        edits.append(Edit(EditKind.ROW, NATIVE_FUNCTIONS, row.line if row else entry.line, what))
+    draft.texts[NATIVE_FUNCTIONS] = apply(functions.text, splices)
+    draft.edits += edits
+
+
+def _merge_kernel(draft: _Draft, fragments: Fragments) -> None:
+    operator = draft.operator
+    if operator.dispatch is Dispatch.DROP:
+        return
+    if fragments.kernel is None:
+        raise Refusal(
+            f"there is no kernels/{operator.name}.metal", hint=f"`invoke draft --op {operator.name}` starts one"
+        )
+    if not fragments.kernel:
+        return
+    target = _target(draft, "kernel")
+    edit = merge_kernel(fragments.kernel, target, draft.snapshot.tree, operator.kernel)
+    draft.texts.update(edit.files)
+    draft.params_headers = edit.params_headers
+    draft.edits += [Edit(EditKind.KERNEL, path, None, _adds(draft, path)) for path in edit.files]
+    draft.left += [f"{target} has {name} already, so it is not added" for name in edit.kept]
+
+
+def _edit_host(draft: _Draft, fragments: Fragments) -> None:
+    """The legacy code goes and the stub comes, in one edit: what both use stays."""
+    snapshot, operator = draft.snapshot, draft.operator
+    if not any(path.endswith(".mm") for path in snapshot.host.paths):
+        raise Refusal(f"{snapshot.tree.label} holds no host files", path=OPERATIONS, hint="plan on a repository")
+    kept = _still_named(draft)
+    if operator.dispatch is Dispatch.DROP or not fragments.host:
+        edit = remove_legacy(snapshot.host, draft.legacy, kept=kept, headers=snapshot.headers)
+    else:
+        fragment = read_fragment(fragments.host, operator.host)
+        functions = [name for name in draft.legacy if name not in fragment.native_functions]
+        target = _target(draft, "host")
+        params = draft.params_headers
+        edit = place_fragment(snapshot.host, target, fragment, functions, kept, snapshot.headers, params)
+        draft.edits.append(Edit(EditKind.HOST, target, None, _adds(draft, target)))
+    draft.texts.update(edit.files)
+    draft.edits += [_removed(item) for item in edit.removed if item.kind != "comment"]
+    for name in edit.missing:
+        draft.gaps.append(f"{OPERATIONS}: no definition of {name} was found; name the legacy function in the manifest")
+    if fragments.host is None and operator.dispatch is not Dispatch.DROP:
+        raise Refusal(f"there is no stubs/{operator.name}.mm", hint=f"`invoke draft --op {operator.name}` starts one")
+
+
+def _target(draft: _Draft, kind: Literal["kernel", "host"]) -> str:
+    """The file a fragment goes into. One that the tree lacks, older or newer than ours, is not guessed."""
+    operator, tree = draft.operator, draft.snapshot.tree
+    if operator.into is None:
+        raise Refusal(f"nothing says which files {operator.name} goes into", hint="write `into:` in the manifest")
+    target: str = getattr(operator.into, kind)
+    if not tree.has(target) and not operator.into.may_be_new:
+        raise Refusal(
+            f"{tree.label} has no such file to put {operator.name} into",
+            path=target,
+            hint="write `new_file:` in the manifest where it should be made, or plan on another commit",
+        )
+    return target
+
+
+def _adds(draft: _Draft, path: str) -> str:
+    return (
+        f"{draft.operator.name} is added" if draft.snapshot.tree.has(path) else f"a new file with {draft.operator.name}"
+    )
+
+
+def _still_named(draft: _Draft) -> frozenset[str]:
+    """The functions that rows of native_functions.yaml name after the edit."""
+    entries = draft.snapshot.functions.entries
+    changed = set(draft.rows)
+    return frozenset(row.kernel for func, entry in entries.items() if func not in changed for row in entry.rows)
+
+
+def _removed(item: RemovedItem) -> Edit:
+    return Edit(EditKind.LEGACY, item.path, item.line, f"{item.kind} {item.name}".strip())
+
+
+def _remove_expectations(draft: _Draft, _: Fragments) -> None:
+    operator = draft.operator
+    all_of_them = draft.snapshot.expectations
+    concerned = all_of_them.concerning(operator.name, *operator.opinfo)
+    facts = KernelFacts(shared_path=operator.dispatch is Dispatch.COLLAPSE)
+    judgements = [judgement for expectation in concerned for judgement in predict(expectation, facts)]
+    void = []
+    for judgement in judgements:
+        if judgement.verdict is Verdict.PREDICTED and operator.expectations is Expectations.PREDICTED:
+            void.append(judgement.expectation)
+            what = f"{judgement.expectation.key}: {judgement.expectation.kind.value} goes: {judgement.reason}"
+            draft.edits.append(Edit(EditKind.EXPECTATION, judgement.expectation.path, judgement.expectation.line, what))
+        else:
+            draft.left.append(f"{judgement.expectation}: {judgement.reason}")
+    for path, content in all_of_them.remove(void).items():
+        draft.texts[path] = content.decode(errors="surrogateescape")

@@ -1,0 +1,199 @@
+"""The commands. Each is one call into pipeline/; errors of a user are one line, exit code 1 or 2."""
+
+from __future__ import annotations
+
+import functools
+import json as json_format
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from invoke.context import Context
+from invoke.exceptions import Exit, ParseError
+from invoke.parser import Parser
+from invoke.tasks import task
+from rich.console import Console
+
+ROOT = Path(__file__).parent
+
+_OP = "operator to work on, by its name in ops_manifest.yaml (repeatable)"
+_ALL = "every operator that is ready"
+_SOURCE = "pocket, PATH[@REF], wheel:VERSION or URL[@REF]"
+_JSON = "print data instead of text"
+
+
+def _command(body: Callable[..., int]) -> Any:
+    """Turn what a command returns into the exit code, and an error into one line on stderr."""
+
+    @functools.wraps(body)
+    def run(*args: Any, **options: Any) -> None:
+        from pipeline.errors import PipelineError, UsageError
+
+        try:
+            code = body(*args, **options)
+        except UsageError as error:
+            raise Exit(f"error: {error}", code=2) from None
+        except PipelineError as error:
+            raise Exit(f"error: {error}", code=1) from None
+        if code:
+            raise Exit(code=code)
+
+    return run
+
+
+def _wrong_use_exits_2() -> None:
+    """invoke ends with 1 on an unknown option; here 1 means that an operator failed, so wrong use must be 2."""
+    parse = Parser.parse_argv
+
+    @functools.wraps(parse)
+    def parse_argv(self: Parser, argv: list[str]) -> Any:
+        try:
+            return parse(self, argv)
+        except ParseError as error:
+            raise Exit(f"error: {error}", code=2) from None
+
+    Parser.parse_argv = parse_argv  # type: ignore[method-assign]
+
+
+_wrong_use_exits_2()
+
+
+@task
+@_command
+def pocket(_: Context) -> int:
+    """Build the pocket repository, the default source, and print where it is."""
+    from pipeline.pocket import build
+
+    print(build(ROOT))
+    return 0
+
+
+@task(
+    iterable=["op"],
+    help={"op": _OP, "all": _ALL, "source": _SOURCE, "json": _JSON, "diff": "print the unified diff instead"},
+)
+@_command
+def plan(
+    _: Context, op: list[str], all: bool = False, source: str = "pocket", diff: bool = False, json: bool = False
+) -> int:
+    """Show every edit a migration would make; nothing is written."""
+    from pipeline.campaign import Campaign
+    from pipeline.report.plan import plan_as_data, print_plan
+
+    campaign = Campaign.open(ROOT, source)
+    changesets = [campaign.plan(operator) for operator in campaign.operators(op, all, unlisted=True)]
+    if json:
+        print(json_format.dumps([plan_as_data(changeset) for changeset in changesets], indent=2))
+    for changeset in () if json else changesets:
+        if diff:
+            sys.stdout.write(changeset.diff())
+            for gap in changeset.gaps:
+                print(f"{changeset.operator.name}: not planned: {gap}", file=sys.stderr)
+        else:
+            print_plan(Console(), changeset)
+    return 1 if [changeset for changeset in changesets if not changeset.complete] else 0
+
+
+@task(iterable=["op"], help={"op": _OP, "all": _ALL, "source": _SOURCE, "json": _JSON})
+@_command
+def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket", json: bool = False) -> int:
+    """Plan, check, commit on a branch, and draft the pull request."""
+    from pipeline.campaign import Campaign
+    from pipeline.progress import progress
+    from pipeline.report.migrated import migrated_as_data, print_migrated
+
+    campaign = Campaign.open(ROOT, source)
+    operators = campaign.operators(op, all)
+    console, results = Console(), []
+    with progress("migrate", len(operators)) as step:
+        for done in campaign.migrate(operators):
+            step(done.name)
+            results.append(done)
+            if not json:
+                print_migrated(console, done)
+    if json:
+        print(json_format.dumps([migrated_as_data(done) for done in results], indent=2))
+    return 1 if [done for done in results if not done.succeeded] else 0
+
+
+@task(
+    iterable=["op"],
+    help={
+        "op": f"{_OP}; with --kernel also any operator that OpInfo or aten knows",
+        "all": _ALL,
+        "kernel": "kernel to check instead of the manifest's",
+        "stub": "host stub to check instead of the manifest's",
+        "source": _SOURCE,
+        "device": "cpu, or mps on a Mac",
+        "json": _JSON,
+    },
+)
+@_command
+def check(
+    _: Context,
+    op: list[str],
+    all: bool = False,
+    kernel: str = "",
+    stub: str = "",
+    source: str = "pocket",
+    device: str = "cpu",
+    json: bool = False,
+) -> int:
+    """Run the checks on the planned change, or the numerical one on any kernel; nothing is written."""
+    from pipeline.campaign import Campaign
+    from pipeline.progress import progress
+    from pipeline.report.evidence import evidence_as_data, print_evidence
+
+    campaign = Campaign.open(ROOT, source)
+    names = campaign.names(op, all)
+    console, results = Console(), []
+    with progress("check", len(names)) as step:
+        for name in names:
+            evidence = campaign.check_operator(name, kernel=kernel, stub=stub, device=device)
+            step(name)
+            results.append((name, evidence))
+            if not json:
+                console.rule(name, align="left")
+                print_evidence(console, evidence)
+    if json:
+        data = [{"operator": name, "evidence": evidence_as_data(evidence)} for name, evidence in results]
+        print(json_format.dumps(data, indent=2))
+    return 1 if [name for name, evidence in results if not evidence.passed] else 0
+
+
+@task(help={"source": _SOURCE, "json": _JSON, "write": "add operators that run on MPSGraph to the manifest as listed"})
+@_command
+def survey(_: Context, source: str = "pocket", json: bool = False, write: bool = False) -> int:
+    """Tell, per dispatch row, whether a tree runs it on MPSGraph, where, and what stands in the way."""
+    from pipeline.campaign import Campaign
+    from pipeline.report.survey import new_entries, print_survey, survey_as_data
+    from pipeline.survey import survey_snapshot
+
+    campaign = Campaign.open(ROOT, source)
+    rows = survey_snapshot(campaign.snapshot)
+    if json:
+        print(json_format.dumps(survey_as_data(rows), indent=2))
+    else:
+        print_survey(Console(), campaign.snapshot.tree.label, rows)
+    if write:
+        entries = new_entries(rows, campaign.manifest)
+        campaign.add_operators(entries)
+        print(f"{len(entries)} operators added to {campaign.manifest.path}", file=sys.stderr)
+    return 0
+
+
+@task(help={"json": _JSON})
+@_command
+def status(_: Context, json: bool = False) -> int:
+    """Show how far every operator of the manifest has come."""
+    from pipeline.campaign import MANIFEST
+    from pipeline.manifest_file import load_manifest
+    from pipeline.report.status import print_status, status_as_data
+
+    manifest = load_manifest(ROOT / MANIFEST)
+    if json:
+        print(json_format.dumps(status_as_data(manifest), indent=2))
+    else:
+        print_status(Console(), manifest)
+    return 0
