@@ -165,6 +165,22 @@ def test_blame_by_name() -> None:
     assert blamed_operators(reading, opinfo) == {"mish", "logical_not"}
 
 
+def shader(outcome: str) -> bytes:
+    rows = [{"check": "numerics", "outcome": outcome, "summary": "912 calls"}]
+    rows.append({"check": "macOS build and tests", "outcome": "not run", "summary": ""})
+    return json.dumps([{"operator": "abs", "evidence": rows}]).encode()
+
+
+def test_the_shader_level_reads_what_check_printed() -> None:
+    passed = read_run(run("success", check__json=shader("passed")))
+    assert (passed.verdict, passed.summary) == (Verdict.PASSED, "1 tests passed, 1 skipped")
+    failed = read_run(run("failure", steps={"Check the kernel": "failure"}, check__json=shader("failed")))
+    assert failed.verdict is Verdict.TESTS_FAILED and "check_abs_mps: numerics" in failed.summary
+    assert blamed_operators(failed, {"abs": [], "sign": ["sign"]}) == {"abs"}
+    cut_off = read_run(run("failure", steps={"Check the kernel": "failure"}, check__json=b"[{"))
+    assert cut_off.verdict is Verdict.INFRASTRUCTURE
+
+
 def test_selection() -> None:
     assert (
         expression(["sign", "nn.functional.mish", "sign"])

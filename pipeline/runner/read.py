@@ -107,11 +107,12 @@ def blamed_operators(reading: Reading, opinfo: Mapping[str, Sequence[str]]) -> f
     A test is named `..._NAME_DEVICE_DTYPE`, NAME being OpInfo's `formatted_name` with dots as underscores
     (torch/testing/_internal/common_device_type.py): a failure of `max_pool2d` is none of `max`. The longest name wins.
     """
-    by_name = {info.replace(".", "_"): operator for operator, infos in opinfo.items() for info in infos}
+    by_name = {name: name for name in opinfo}
+    by_name |= {info.replace(".", "_"): operator for operator, infos in opinfo.items() for info in infos}
     longest_first = sorted(by_name, key=len, reverse=True)
     blamed = set()
     for test in reading.of(TestOutcome.FAILED):
-        own = (name for name in longest_first if re.search(rf"_{re.escape(name)}_(?:mps|cpu|meta)(?:_|$)", test.name))
+        own = (name for name in longest_first if re.search(rf"_{re.escape(name)}_(?:mps|cpu|meta)(?:_|:|$)", test.name))
         found = next(own, None)
         if found is not None:
             blamed.add(by_name[found])
@@ -120,7 +121,20 @@ def blamed_operators(reading: Reading, opinfo: Mapping[str, Sequence[str]]) -> f
 
 def _tests(files: Mapping[str, bytes]) -> tuple[TestResult, ...]:
     reports = sorted(name for name in files if name.endswith(".xml"))
-    return tuple(test for name in reports for test in read_junit(files[name]))
+    tests = tuple(test for name in reports for test in read_junit(files[name]))
+    return tests + _checks(files.get("check.json"))
+
+
+def _checks(content: bytes | None) -> tuple[TestResult, ...]:
+    """What `invoke check --json` printed on the runner: one result per operator and check."""
+    if content is None:
+        return ()
+    outcomes = {"passed": TestOutcome.PASSED, "failed": TestOutcome.FAILED, "not run": TestOutcome.SKIPPED}
+    return tuple(
+        TestResult("check", f"check_{item['operator']}_mps: {row['check']}", outcomes[row["outcome"]], row["summary"])
+        for item in json.loads(content)
+        for row in item["evidence"]
+    )
 
 
 def _timings(files: Mapping[str, bytes]) -> tuple[Timing, ...]:

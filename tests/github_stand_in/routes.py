@@ -311,6 +311,13 @@ def get_workflow(call: Call) -> Reply:
     return Reply(200, call.bodies.workflow(call.repo, name, title), models.Workflow)
 
 
+@route("PUT", REPO + "/actions/workflows/{workflow}/enable")
+def enable_workflow(call: Call) -> Reply:
+    call.need_write()
+    call.repo.enabled.append(_workflow_name(call))
+    return Reply(204, None)
+
+
 def _workflow_name(call: Call) -> str:
     """Calls name a workflow by file or by number."""
     wanted = call.parts["workflow"]

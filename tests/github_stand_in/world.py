@@ -119,6 +119,7 @@ class Repo:
     checks: list[tuple[str, str, str, str | None]] = field(default_factory=list)  # (sha, name, status, conclusion)
     runs: list[Run] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
+    enabled: list[str] = field(default_factory=list)
 
     @property
     def owner(self) -> str:
