@@ -98,7 +98,7 @@ def test_no_finding_stands_outside_the_mistakes(verdicts: CheckResult) -> None:
 def test_good_files_have_no_finding() -> None:
     hosts = [path for path in tree().files(OPERATIONS) if path.endswith(".mm")]
     result = check({}, hosts)
-    assert (result.outcome, result.findings) == (Outcome.PASSED, ())
+    assert passed(result)
     assert result.summary == f"{len(hosts)} host files for arm64 macOS, with bundled and JIT shader library"
     assert result.not_covered
 
@@ -146,7 +146,7 @@ def test_a_whole_migration_passes() -> None:
         ),
     }
     result = check(files)
-    assert (result.outcome, result.findings) == (Outcome.PASSED, ())
+    assert passed(result)
 
 
 def test_a_new_operator_gets_its_headers() -> None:
@@ -161,7 +161,7 @@ def test_a_new_operator_gets_its_headers() -> None:
         ),
         ("TORCH_IMPL_FUNC(mse_loss_out_mps)", definition + "TORCH_IMPL_FUNC(mse_loss_out_mps)"),
     )
-    assert check({**yaml, **host}).findings == ()
+    assert passed(check({**yaml, **host}))
 
 
 def test_an_entry_that_torchgen_refuses_is_a_finding() -> None:
@@ -184,7 +184,7 @@ def test_an_overload_that_torchgen_could_not_read_before_either_is_left_out() ->
     before = MemoryTree({path: text.encode() for path, text in old.items()}, tree())
     host = edited(f"{OPERATIONS}/UnaryOps.mm")
     result = check({**old, **host}, before=before)
-    assert (result.outcome, result.findings) == (Outcome.PASSED, ())
+    assert passed(result)
     assert errors(check({**old, **host}, before=tree()))
 
 
@@ -211,7 +211,7 @@ def test_a_params_struct_added_to_a_header_is_seen() -> None:
             'lib.exec_unary_kernel_with_params(iter, "silu", KneeParams{1.0f}, "KneeParams");',
         ),
     )
-    assert check({**header, **host}).findings == ()
+    assert passed(check({**header, **host}))
     assert {finding.rule for finding in errors(check(host))} == {"host/type-error"}
 
 
@@ -258,15 +258,28 @@ def test_a_warning_from_before_the_change_is_left_out() -> None:
     )
     before = MemoryTree({path: loose[path].encode()}, tree())
     assert [finding.rule for finding in check(loose, before=tree()).findings] == ["host/unused-include"]
-    assert check(loose, before=before).findings == ()
+    assert passed(check(loose, before=before))
 
 
 # When it cannot run
 
 
 def test_no_host_file_touched() -> None:
-    result = check({}, [NATIVE_FUNCTIONS, f"{KERNELS}/UnaryKernel.metal", f"{OPERATIONS}/Gone.mm"])
+    result = check({}, [NATIVE_FUNCTIONS, f"{KERNELS}/UnaryKernel.metal"])
     assert (result.outcome, result.summary) == (Outcome.NOT_RUN, "the change touches no host file")
+    result = check({}, [NATIVE_FUNCTIONS, f"{OPERATIONS}/Gone.mm"])
+    assert (result.outcome, result.summary) == (Outcome.NOT_RUN, "the change only removes host files")
+
+
+def test_the_environment_does_not_steer_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shadow = tmp_path / "ATen/native"
+    shadow.mkdir(parents=True)
+    (shadow / "UnaryOps.h").write_text("#error not this one\n")
+    for name in ("CPATH", "CPLUS_INCLUDE_PATH", "OBJCPLUS_INCLUDE_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("MACOSX_DEPLOYMENT_TARGET", "10.9")
+    monkeypatch.setenv("SDKROOT", str(tmp_path))
+    assert passed(check({}, [f"{OPERATIONS}/UnaryKernel.mm"]))
 
 
 @pytest.mark.parametrize("package", ["ziglang", "torch"])
@@ -344,6 +357,11 @@ def test_diagnostics_are_read_with_their_notes() -> None:
     ]
     assert said[1].text == "unused function 'x y'"
     assert [(note.path, note.line) for note in said[0].notes] == [("a.mm", 9)]
+
+
+def passed(result: CheckResult) -> bool:
+    """Ran, and has nothing to say."""
+    return (result.outcome, result.findings) == (Outcome.PASSED, ())
 
 
 def errors(result: CheckResult) -> list[Finding]:

@@ -44,7 +44,10 @@ def check_host(
     """
     paths = sorted(path for path in touched if path.endswith(".mm") and after.has(path))
     if not paths:
-        return CheckResult.not_run(_CHECK, "the change touches no host file")
+        removed = any(path.endswith(".mm") for path in touched)
+        return CheckResult.not_run(
+            _CHECK, f"the change {'only removes host files' if removed else 'touches no host file'}"
+        )
     try:
         found = _findings(after, paths, touched, cache, before)
         if found and before is not None:

@@ -45,6 +45,10 @@ _WARNINGS = ("-Wunused", "-Wmissing-prototypes", "-Wno-auto-var-id", "-ferror-li
 _OUTPUT = ("-fno-caret-diagnostics", "-fno-color-diagnostics", "-fdiagnostics-absolute-paths")
 
 
+_STEERING = {
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "OBJCPLUS_INCLUDE_PATH"),
+    *("SDKROOT", "MACOSX_DEPLOYMENT_TARGET", "CCC_OVERRIDE_OPTIONS"),
+}
 _PREFIX_TROUBLE = re.compile(r"precompiled|\.pch\b|\bPCH\b|AST file")
 
 
@@ -87,7 +91,7 @@ class Toolchain:
     def run(self, arguments: Sequence[str], includes: Sequence[Path] = ()) -> tuple[Diagnostic, ...]:
         """Run clang for macOS; folders of `includes` are searched before the wheel's."""
         command = [
-            *(str(self.zig), "clang", *_TARGET, *_DEFINES, *_LIBCXX, *_OUTPUT),
+            *(str(self.zig), "clang", "--no-default-config", *_TARGET, *_DEFINES, *_LIBCXX, *_OUTPUT),
             *("-nostdinc++", "-nostdlibinc", "-resource-dir", str(self.library)),
             *(f"-I{folder}" for folder in includes),
             *("-isystem", str(self.torch), "-isystem", str(self.torch / "torch/csrc/api/include")),
@@ -96,7 +100,13 @@ class Toolchain:
             *arguments,
         ]
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_environment(),
+            check=False,
         )
         found = parse_diagnostics(done.stderr)
         if done.returncode and not any(diagnostic.is_error for diagnostic in found):
@@ -151,6 +161,12 @@ def type_check(
         prefix.path.unlink(missing_ok=True)
         raise DamagedPrefixError(refused.text)
     return said
+
+
+def _environment() -> dict[str, str]:
+    """The user's environment, without what would add headers or change the target or the language of messages."""
+    kept = {key: value for key, value in os.environ.items() if key not in _STEERING}
+    return {**kept, "LC_ALL": "C"}
 
 
 def _is_about_prefix(diagnostic: Diagnostic) -> bool:
