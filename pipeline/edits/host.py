@@ -12,7 +12,7 @@ from pipeline.edits.fragment import Fragment, shape
 from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Place, Registration, included
 from pipeline.edits.includes import Headers
 from pipeline.edits.items import Item, Kind
-from pipeline.edits.liveness import Liveness
+from pipeline.edits.liveness import liveness_of
 from pipeline.edits.objcpp import split
 from pipeline.edits.stub import fitted, insert_stub, is_registered, new_host_file
 from pipeline.errors import Refusal
@@ -182,9 +182,9 @@ def _carried_out(
     headers: Headers,
 ) -> HostEdit:
     coming = frozenset().union(*(entry.uses for entry in task.coming))
-    liveness = Liveness(host, kept)
+    liveness = liveness_of(host)
     touched = task.removed | task.replaced.keys()
-    dead = task.removed | liveness.died(touched, coming)
+    dead = task.removed | liveness.died(touched, coming | frozenset(kept))
     missing = tuple(
         [name for name in functions if not definitions(host, name)]
         + [stub for stub in stubs if not registrations(host, stub)]

@@ -201,7 +201,7 @@ _SKIPPED = re.compile(
       |"(?:[^"\\\n]|\\\r?\n|\\.)*"|'(?:[^'\\\n]|\\.)+'|(?<!\w)\.?\d(?:'?\w|\.)*""",
     re.VERBOSE | re.DOTALL,
 )
-_NAME = re.compile(r"(->|\.)?\s*((?:[^\W\d]\w*\s*::\s*)*)([^\W\d]\w*)(?=\s*([({:=])?)")
+_NAME = re.compile(r"(?:(->|\.)\s*)?((?:[^\W\d]\w*\s*::\s*)*)([^\W\d]\w*)(?=\s*([({:=])?)")
 
 
 @functools.lru_cache(maxsize=50_000)

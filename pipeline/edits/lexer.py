@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     |/\*.*?\*/|/(?![*/])|\\$)*)
 | (?P<bad>/\*|"|'|\#|R")
 | (?P<op>::|->|==|<=|>=|!=|\S)
-)""",
+| \Z)""",
     re.VERBOSE | re.DOTALL,
 )
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
@@ -62,7 +62,7 @@ class Tokens:
         for found in _TOKEN.finditer(text):
             kind = found.lastgroup
             if kind is None:
-                raise self.refusal("cannot be read as Objective-C++", found.start())
+                break
             self.kinds.append(kind)
             self.texts.append(found[kind].rstrip(" \t") if kind == "directive" else found[kind])
             self.starts.append(found.start(kind))

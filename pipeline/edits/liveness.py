@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from functools import cached_property
 
 from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Place
 from pipeline.edits.items import Kind
@@ -17,21 +19,21 @@ _PLAIN = (Kind.TYPE, Kind.ALIAS, Kind.VARIABLE, Kind.DEFINE)
 
 
 class Liveness:
-    """Which items of `host` some other code needs. `kept` are functions that code outside of these files calls.
+    """Which items of `host` some other code needs.
 
     An item that only declares something is live when a live item mentions one of its names: in its own file, or in any
     file when the name has external linkage. All other items are live by themselves. What nothing mentions to begin with
     also counts as needed: why it is there is not known.
     """
 
-    def __init__(self, host: HostFiles, kept: Collection[str] = ()) -> None:
+    def __init__(self, host: HostFiles) -> None:
         self.host = host
-        self._kept = frozenset(kept)
         self._entries: dict[Place, Entry] = {}
         self._candidates: set[Place] = set()
         self._children: dict[Place, list[Place]] = defaultdict(list)
-        self._local: dict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._local: dict[str, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self._external: dict[str, list[Place]] = defaultdict(list)
+        self._named: dict[str, list[Place]] = defaultdict(list)
         self._methods: dict[str, list[Place]] = defaultdict(list)
         files = [host[path] for path in host.paths]
         self._defined = {name for file in files for entry in file.entries for name in entry.functions}
@@ -40,15 +42,17 @@ class Liveness:
             for index in range(len(file.items)):
                 self._enter(file, index)
 
-    def died(self, removed: Collection[Place], still_used: Collection[str] = ()) -> frozenset[Place]:
+    def died(self, removed: Collection[Place], used_elsewhere: Collection[str] = ()) -> frozenset[Place]:
         """The items that only `removed` needed, in turn included, `removed` itself not.
 
-        `still_used` are names that code about to be added mentions.
+        `used_elsewhere` are names that code outside of these files mentions, or code about to be added to them.
         """
-        before = self._reached(self._roots() | set(removed), ())
+        gone, elsewhere = frozenset(removed), frozenset(used_elsewhere)
+        roots = self._entries.keys() - self._candidates
+        before = self._reached(roots | gone, frozenset(), elsewhere)
         unexplained = self._candidates - before
-        after = self._reached((self._roots() | unexplained) - set(removed), removed, still_used)
-        return frozenset((before & self._candidates) - after - set(removed))
+        after = self._reached(roots | unexplained, gone, elsewhere)
+        return frozenset((before & self._candidates) - after - gone)
 
     def users(self, names: Collection[str], gone: Collection[Place]) -> tuple[Place, ...]:
         """Items outside of `gone` that mention one of `names`, by path and place."""
@@ -72,12 +76,13 @@ class Liveness:
             return
         self._candidates.add(place)
         for name in names:
+            self._named[name].append(place)
             if entry.item.kind is Kind.METHOD:
                 self._methods[name].append(place)
             elif file.is_header or not all(part.internal for part in entry.parts if part.kind not in _LAYOUT):
                 self._external[name].append(place)
             else:
-                self._local[file.path, name].append(place)
+                self._local[file.path][name].append(place)
 
     def _declared(self, file: HostFile, entry: Entry) -> tuple[str, ...]:
         """The names by which an item is needed, none for an item that is live by itself."""
@@ -96,40 +101,44 @@ class Liveness:
             return tuple(name for part in entry.parts for name in part.names)
         return ()
 
-    def _only_declares(self, kind: Kind, macro: str, names: tuple[str, ...]) -> bool:
+    @staticmethod
+    def _only_declares(kind: Kind, macro: str, names: tuple[str, ...]) -> bool:
         if kind is Kind.FUNCTION:
-            return not macro and names not in ((), ("operator",)) and self._kept.isdisjoint(names)
+            return not macro and names not in ((), ("operator",))
         return kind in _PLAIN or kind in _LAYOUT or kind is Kind.DECLARATION
 
-    def _roots(self) -> set[Place]:
-        return self._entries.keys() - self._candidates
+    @cached_property
+    def _needs(self) -> dict[Place, frozenset[Place]]:
+        """What each item keeps alive directly."""
+        needs: dict[Place, frozenset[Place]] = {}
+        external, methods = self._external.keys(), self._methods.keys()
+        for place, entry in self._entries.items():
+            local = self._local.get(place.path, {})
+            found = set(self._children.get(place, ()))
+            found.update(*(local[name] for name in entry.uses & local.keys()))
+            found.update(*(self._external[name] for name in entry.uses & external))
+            found.update(*(self._methods[name] for name in entry.selectors & methods))
+            if found:
+                needs[place] = frozenset(found)
+        return needs
 
-    def _reached(self, roots: Iterable[Place], gone: Collection[Place], still_used: Collection[str] = ()) -> set[Place]:
-        """Everything that `roots` and the names `still_used` need, `roots` included."""
+    def _reached(self, roots: Iterable[Place], gone: frozenset[Place], used_elsewhere: frozenset[str]) -> set[Place]:
+        """Everything that `roots` and the names `used_elsewhere` need, `roots` included."""
         reached = set(roots)
+        reached.update(*(self._named[name] for name in used_elsewhere & self._named.keys()))
+        reached.difference_update(gone)
         waiting = list(reached)
-        for name in still_used:
-            self._wake([*self._external[name], *self._anywhere(name)], reached, waiting, gone)
         while waiting:
-            place = waiting.pop()
-            entry = self._entries[place]
-            self._wake(self._children.get(place, ()), reached, waiting, gone)
-            for name in entry.uses:
-                self._wake(self._local.get((place.path, name), ()), reached, waiting, gone)
-                self._wake(self._external.get(name, ()), reached, waiting, gone)
-            for name in entry.selectors & self._methods.keys():
-                self._wake(self._methods[name], reached, waiting, gone)
+            further = self._needs.get(waiting.pop(), frozenset()) - reached - gone
+            reached |= further
+            waiting.extend(further)
         return reached
 
-    def _anywhere(self, name: str) -> list[Place]:
-        return [place for (_, local), places in self._local.items() if local == name for place in places]
 
-    @staticmethod
-    def _wake(places: Iterable[Place], reached: set[Place], waiting: list[Place], gone: Collection[Place]) -> None:
-        for place in places:
-            if place not in reached and place not in gone:
-                reached.add(place)
-                waiting.append(place)
+@functools.lru_cache(maxsize=8)
+def liveness_of(host: HostFiles) -> Liveness:
+    """The liveness of these files, worked out once for all the edits planned on them."""
+    return Liveness(host)
 
 
 def _implemented_categories(files: Iterable[HostFile]) -> frozenset[str]:
