@@ -14,9 +14,20 @@ from pipeline.errors import Refusal
 
 OPERATOR_HEADER = re.compile(r"ATen/ops/(\w+?)(?:_(native|ops|\w+_dispatch))?\.h")
 UMBRELLA_HEADERS = ("ATen/Functions.h", "ATen/NativeFunctions.h", "ATen/MPSFunctions.h")
-_UNSEEN = {"fmt/format.h": frozenset({"fmt"}), "fmt/ranges.h": frozenset({"fmt"})}
+# What headers declare that a tree may lack: a part tree holds those of ATen/native alone (names as of 2.13).
+_USUAL = {
+    "fmt/format.h": frozenset({"fmt"}),
+    "ATen/ExpandUtils.h": frozenset({"infer_size", "infer_size_dimvector", "expand_inplace", "expand_outplace",
+                                     "expand_size", "sum_to", "is_expandable_to", "are_expandable"}),
+    "ATen/ScalarOps.h": frozenset({"scalar_to_tensor", "scalar_tensor_static", "wrapped_scalar_tensor", "scalar_fill"}),
+    "ATen/WrapDimUtils.h": frozenset({"maybe_wrap_dim", "maybe_wrap_dims", "maybe_wrap_dims_n", "wrap_all_dims",
+                                      "legacy_cat_wrap_dim"}),
+    "ATen/WrapDimUtilsMulti.h": frozenset({"dim_list_to_bitset", "dim_bitset_size"}),
+    "ATen/mps/MPSProfiler.h": frozenset({"MPSProfiler", "getMPSProfiler"}),
+}  # fmt: skip
 _NATIVE_SCOPES = ("", "native", "at::native")
 _FOLLOWED = ("ATen/native/",)
+_ANNOUNCED = re.compile(r"(?:struct|class|enum|union|@class|@protocol)\b")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -47,10 +58,8 @@ class Headers:
 
     def declares(self, include: str) -> frozenset[str] | None:
         """The names that a header declares itself, None where it is not at hand or cannot be split."""
-        if include in _UNSEEN:
-            return _UNSEEN[include]
         text = self._text_of(include)
-        return None if text is None else _declared(text)
+        return _USUAL.get(include) if text is None else _declared(text)
 
     def reaches(self, include: str) -> frozenset[str]:
         """The names a header declares itself or through the ATen/native headers it includes."""
@@ -96,12 +105,12 @@ def place_includes(items: Sequence[Item], wanted: Iterable[str], headers: Header
     single = [index for index, item in enumerate(items) if OPERATOR_HEADER.fullmatch(included(item)) and item.parents]
     plain = [index for index, item in enumerate(items) if item.kind is Kind.INCLUDE and not item.parents]
     placed = [
-        (_sorted_place(items, plain, path) if plain else _below_head(items), _line(path))
-        for path in sorted(missing)
+        (_place(items, plain, path) if plain else _below_head(items), _line(path))
+        for path in sorted(missing, key=_order)
         if path not in operators and path not in UMBRELLA_HEADERS
     ]
     if single:
-        return placed + [(_sorted_place(items, single, path), _line(path)) for path in operators]
+        return placed + [(_place(items, single, path), _line(path)) for path in operators]
     if operators:
         whole = [path for path in UMBRELLA_HEADERS[:2] if any(_umbrella_of(operator) == path for operator in operators)]
         block = [
@@ -123,14 +132,32 @@ def _umbrella_of(operator: str) -> str:
     return "ATen/NativeFunctions.h" if operator.endswith("_native.h") else "ATen/Functions.h"
 
 
-def _sorted_place(items: Sequence[Item], includes: Sequence[int], path: str) -> int:
-    """Before the first include of the run that sorts after `path`, with its comment; else below the last."""
+def _place(items: Sequence[Item], includes: Sequence[int], path: str) -> int:
+    """Before the first include that sorts after `path`, with its comment, else below the last.
+
+    In the block of includes that has one of the same folder, else in the first, or the last for the standard library's.
+    """
+    blocks: list[list[int]] = []
+    for index in includes:
+        if not blocks or any(items[between].kind is Kind.BLANK for between in range(blocks[-1][-1], index)):
+            blocks.append([])
+        blocks[-1].append(index)
     folder = path.partition("/")[0]
-    run = [index for index in includes if included(items[index]).partition("/")[0] == folder] or list(includes)
-    later = next((index for index in run if included(items[index]) > path), None)
+    kin = [block for block in blocks if any(included(items[index]).partition("/")[0] == folder for index in block)]
+    block = kin[0] if kin else blocks[-1 if _is_standard(path) else 0]
+    later = next((index for index in block if _order(included(items[index])) > _order(path)), None)
     if later is None:
-        return run[-1] + 1
+        return block[-1] + 1
     return later - (items[later - 1].kind is Kind.COMMENT)
+
+
+def _order(path: str) -> tuple[bool, str]:
+    """As upstream's clang-format sorts: headers with a suffix, then those of the standard library."""
+    return _is_standard(path), path
+
+
+def _is_standard(path: str) -> bool:
+    return not path.endswith((".h", ".hpp"))
 
 
 def _below_head(items: Sequence[Item]) -> int:
@@ -147,12 +174,18 @@ def _declared(text: str) -> frozenset[str] | None:
         items = split(text)
     except Refusal:
         return None
-    declaring = [item for item in items if item.code.startswith("@") or item.kind not in (Kind.OPEN, Kind.CLOSE)]
-    names = {name for item in declaring for name in item.names}
+    names = {name for item in items if _declares(item) for name in item.names}
     for item in items:
-        if item.kind is Kind.CALL:
+        if item.kind is Kind.CALL and item.macro.startswith("DECLARE_"):
             names.update(_WORD.findall(" ".join(arguments(item.code))))
     return frozenset(names)
+
+
+def _declares(item: Item) -> bool:
+    """The item brings names along; a namespace does not, nor does a class that is only announced."""
+    if item.kind in (Kind.OPEN, Kind.CLOSE):
+        return item.code.startswith("@")
+    return not (item.kind is Kind.DECLARATION and _ANNOUNCED.match(item.code))
 
 
 @functools.lru_cache(maxsize=512)
