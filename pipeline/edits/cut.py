@@ -136,3 +136,8 @@ def _section(items: Sequence[Item], comment: int) -> range:
 def _all_gone(items: Sequence[Item], indexes: range, gone: Collection[int]) -> bool:
     speaks = [index for index in indexes if items[index].kind not in (*_SILENT, Kind.USING)]
     return bool(speaks) and all(index in gone for index in speaks)
+
+
+def codes(items: Sequence[Item]) -> list[str]:
+    """The code of every item but comments and blank lines, in order."""
+    return [item.code for item in items if item.kind not in _SILENT]

@@ -66,15 +66,7 @@ def read_fragment(text: str, path: str = "") -> Fragment:
     comment = ""
     for item in items:
         registration = registration_of(item)
-        if item.kind in (Kind.OPEN, Kind.CLOSE):
-            raise Refusal(
-                "a fragment opens no scope", path=path, line=item.line,
-                hint="leave the namespace out: the code lands in at::native",
-            )  # fmt: skip
-        if item.kind is Kind.IF and _UMBRELLA_GUARD not in item.identifiers:
-            raise Refusal(
-                "a fragment has no #if of its own", path=path, line=item.line, hint="write the code for all systems"
-            )
+        _refuse_foreign(item, path)
         if item.kind is Kind.INCLUDE:
             includes.append(included(item))
         elif registration is not None:
@@ -90,6 +82,18 @@ def read_fragment(text: str, path: str = "") -> Fragment:
 
 
 _LAYOUT = (Kind.BLANK, Kind.COMMENT, Kind.IF, Kind.ELSE, Kind.ENDIF, Kind.DIRECTIVE)
+
+
+def _refuse_foreign(item: Item, path: str) -> None:
+    """Raises Refusal for what has no place in a fragment."""
+    if item.kind in (Kind.OPEN, Kind.CLOSE):
+        raise Refusal("a fragment opens no scope", path=path, line=item.line,
+                      hint="leave the namespace out: the code lands in at::native")  # fmt: skip
+    if item.kind is Kind.IF and _UMBRELLA_GUARD not in item.identifiers:
+        raise Refusal("a fragment has no #if of its own", path=path, line=item.line,
+                      hint="write the code for all systems")  # fmt: skip
+    if item.kind is Kind.OTHER or not item.whole_lines or (item.kind is Kind.INCLUDE and not included(item)):
+        raise Refusal("cannot be read as a declaration on lines of its own", path=path, line=item.line)
 
 
 def shape(code: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipeline.edits.cut import with_surroundings, without
+from pipeline.edits.cut import codes, with_surroundings, without
 from pipeline.edits.definitions import declarations, definitions, refuse_partial, registrations
 from pipeline.edits.followers import followers
 from pipeline.edits.fragment import Fragment, shape
@@ -234,8 +234,21 @@ def _written(host: HostFiles, gone: Mapping[str, frozenset[int]], task: _Task, m
         files[path] = None
         if replaced or not _without_content(host[path], indexes):
             files[path] = without(items, indexes, path, replaced)
-            split(files[path] or "", path)
+            _require_unchanged(items, indexes, replaced, files[path] or "", path)
     return HostEdit(files, tuple(removed), missing)
+
+
+def _require_unchanged(
+    items: Sequence[Item], gone: Collection[int], replaced: Mapping[int, str], text: str, path: str
+) -> None:
+    """Raises Refusal where the edited text splits into other items than those that were to stay."""
+    expected: list[str] = []
+    for index, item in enumerate(items):
+        if index not in gone:
+            expected += codes(split(replaced[index], path)) if index in replaced else codes([item])
+    if codes(split(text, path)) != expected:
+        line = items[min(gone, default=0)].line
+        raise Refusal("what is left would read differently", path=path, line=line, hint="edit this file by hand")
 
 
 def _fitted(items: Sequence[Item], index: int, text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from pipeline.edits.cut import codes
 from pipeline.edits.fragment import Fragment, Piece, shape
 from pipeline.edits.hostfile import HostFile, Registration
 from pipeline.edits.includes import Headers, place_includes
@@ -63,7 +64,10 @@ def insert_stub(
         insertions.add(index, added)
     _add(file, missing, placement)
     result = insertions.applied()
-    split(result, path)
+    there = iter(codes(split(result, path)))
+    for item in file.items:
+        if codes([item]) and item.code not in there:
+            raise Refusal("does not end before what is inserted", path=path, line=item.line, hint="end it there")
     return result
 
 
@@ -125,7 +129,7 @@ def is_registered(file: HostFile, fragment: Fragment, wanted: Registration) -> b
     piece = fragment.definition(wanted.function)
     known = _registration(file, wanted.stub)
     if piece is None or known is None:
-        return False
+        return known is not None and known[0] == wanted.function.rpartition("::")[2]
     return any(_alike(item, piece) for item in _functions(file, known[0]))
 
 
@@ -166,12 +170,16 @@ def _nameless(words: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def _defined(file: HostFile, piece: Piece) -> bool:
+    """The file has the piece. Raises Refusal where it has something else of that name."""
+    clash = None
     for entry in file.entries:
+        if any(shape(part.code) == piece.shape for part in entry.parts):
+            return True
         if not set(entry.defines).isdisjoint(piece.names):
-            if any(shape(part.code) == piece.shape for part in entry.parts):
-                return True
-            raise Refusal(f"defines another {' and '.join(piece.names)}", path=file.path, line=entry.item.line,
-                          hint="give the one in the fragment its own name, or replace this one")  # fmt: skip
+            clash = entry.item.line
+    if clash is not None:
+        raise Refusal(f"defines another {' and '.join(piece.names)}", path=file.path, line=clash,
+                      hint="give the one in the fragment its own name, or replace this one")  # fmt: skip
     return False
 
 
