@@ -9,7 +9,22 @@ from pipeline.edits.hostfile import Entry, HostFiles, Place
 from pipeline.edits.items import Kind
 
 # Where every graph is run: the helper of OperationUtils and the method of MPSStream below it.
-_RUNS = ("runMPSGraph", "executeMPSGraph")
+_RUNS = frozenset({"runMPSGraph", "executeMPSGraph"})
+# How a host file gets work to the GPU without a graph: Metal encoders, the kernels of a library, Apple's MPS kernels.
+_ENCODES = frozenset(
+    {
+        "commandEncoder",
+        "computeCommandEncoder",
+        "blitCommandEncoder",
+        "getPipelineStateForFunc",
+        "encodeToCommandBuffer",
+    }
+    | {
+        f"exec_{arity}_kernel{form}"
+        for arity in ("unary", "binary", "ternary")
+        for form in ("", "_raw", "_with_params")
+    }
+)
 # Calls into these go through the dispatcher, or into other libraries: not the code of that name in a host file.
 _ELSEWHERE = ("at", "std", "c10", "torch", "fmt", "at::mps", "at::_ops")
 _BODIES = (Kind.FUNCTION, Kind.VARIABLE)
@@ -32,13 +47,19 @@ class GraphCode:
 
     def way(self, starts: Iterable[Place]) -> tuple[str, ...]:
         """The names on a shortest way from one of `starts` to a call that runs a graph; empty where there is none."""
+        return self._search(starts, _RUNS)
+
+    def encodes(self, starts: Iterable[Place]) -> bool:
+        """Whether some of `starts` encodes work for the GPU itself, in what it calls included."""
+        return bool(self._search(starts, _ENCODES))
+
+    def _search(self, starts: Iterable[Place], marks: frozenset[str]) -> tuple[str, ...]:
         came_from: dict[Place, tuple[Place, str] | None] = dict.fromkeys(starts)
         waiting = list(came_from)
         for place in waiting:
             entry = self._entries[place]
-            for name in _RUNS:
-                if name in entry.selectors:
-                    return (*self._names(place, came_from), name)
+            for name in sorted(marks & entry.selectors):
+                return (*self._names(place, came_from), name)
             for name in sorted(_callees(entry)):
                 for called in self._local.get((place.path, name)) or self._external.get(name) or ():
                     if called not in came_from:
@@ -53,7 +74,7 @@ class GraphCode:
                 continue
             for name in part.names:
                 self._local[place.path, name].append(place)
-                if part.kind is Kind.FUNCTION and not part.internal:
+                if part.kind is Kind.FUNCTION and (in_header or not part.internal):
                     self._external[name].append(place)
 
     @staticmethod

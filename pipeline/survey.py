@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pipeline.dispatch_stubs import Stub
-from pipeline.edits.definitions import Definition, definitions, registrations
+from pipeline.edits.definitions import definitions, registrations
 from pipeline.edits.dispatch import collapse_splices
+from pipeline.edits.hostfile import Place
 from pipeline.errors import Refusal
 from pipeline.graph_code import GraphCode
 from pipeline.native_functions import Entry, Row
@@ -22,7 +23,7 @@ _KEY = "MPS"
 
 
 class Backend(Enum):
-    """What MPS runs. COMPOSED is shared code that calls operators and no stub; UNKNOWN, code that is not at hand."""
+    """What MPS runs. COMPOSED is code that only calls operators or makes views; UNKNOWN, code that is not at hand."""
 
     GRAPH = "MPSGraph"
     NATIVE = "native"
@@ -86,12 +87,13 @@ class _Surveyor:
         found = definitions(self.snapshot.host, function)
         if not found and shared:
             found = tuple(place for stub in stubs for place in registrations(self.snapshot.host, stub))
-        way = self.graphs.way(definition.place for definition in found)
+        places = [definition.place for definition in found]
+        way = self.graphs.way(places)
         kind = kind_of(entry, self.stubs[stubs[0]] if stubs else None)
         return SurveyRow(
             func=entry.func,
             function=row.kernel,
-            backend=self._backend(found, way, function if shared else ""),
+            backend=self._backend(places, way, function if shared else ""),
             shared=shared,
             path=found[0].path if found else None,
             line=found[0].line if found else None,
@@ -103,9 +105,11 @@ class _Surveyor:
             obstacle=self._obstacle(entry),
         )
 
-    def _backend(self, found: tuple[Definition, ...], way: tuple[str, ...], shared_function: str) -> Backend:
-        if found:
-            return Backend.GRAPH if way else Backend.NATIVE
+    def _backend(self, places: list[Place], way: tuple[str, ...], shared_function: str) -> Backend:
+        if way:
+            return Backend.GRAPH
+        if places:
+            return Backend.NATIVE if self.graphs.encodes(places) else Backend.COMPOSED
         composed = shared_function in self.calls and not self.calls[shared_function]
         return Backend.COMPOSED if composed else Backend.UNKNOWN
 

@@ -60,6 +60,11 @@ ROWS = """\
   dispatch:
     CPU, CUDA: sum
 
+- func: neg_(Tensor(a!) self) -> Tensor(a!)
+  dispatch:
+    CPU, CUDA: neg_
+    MPS: neg_mps_
+
 - func: lost.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
   dispatch:
     CPU, CUDA: lost_out
@@ -81,6 +86,10 @@ MAKE(abs, absolute)
 TORCH_IMPL_FUNC(sign_out_mps)(const Tensor& self) {
   at::run(self); // mps::run is not called
   lib.exec_unary_kernel(iter, "runMPSGraph");
+}
+
+Tensor& neg_mps_(Tensor& self) {
+  return at::neg_out(self, self);
 }
 
 Tensor dot_mps(const Tensor& self, const Tensor& other) {
@@ -148,7 +157,7 @@ def rows() -> dict[str, SurveyRow]:
 
 
 def test_only_operators_with_an_mps_row_are_listed(rows: dict[str, SurveyRow]) -> None:
-    assert list(rows) == ["abs.out", "neg.out", "ceil.out", "view", "elsewhere", "dot", "sign.out", "lost.out"]
+    assert list(rows) == ["abs.out", "neg.out", "ceil.out", "view", "elsewhere", "dot", "sign.out", "neg_", "lost.out"]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +168,7 @@ def test_only_operators_with_an_mps_row_are_listed(rows: dict[str, SurveyRow]) -
         ("ceil.out", Backend.GRAPH, ("run", "runMPSGraph")),
         ("neg.out", Backend.NATIVE, ()),
         ("sign.out", Backend.NATIVE, ()),
+        ("neg_", Backend.COMPOSED, ()),
         ("view", Backend.COMPOSED, ()),
         ("elsewhere", Backend.UNKNOWN, ()),
         ("lost.out", Backend.UNKNOWN, ()),
@@ -170,7 +180,7 @@ def test_backends(rows: dict[str, SurveyRow], func: str, backend: Backend, way: 
 
 def test_places(rows: dict[str, SurveyRow]) -> None:
     assert (rows["abs.out"].path, rows["abs.out"].line) == (f"{OPERATIONS}/Ops.mm", 11)
-    assert (rows["ceil.out"].path, rows["ceil.out"].line) == (f"{OPERATIONS}/Ops.mm", 30)
+    assert (rows["ceil.out"].path, rows["ceil.out"].line) == (f"{OPERATIONS}/Ops.mm", 34)
     assert (rows["view"].path, rows["view"].line) == (None, None)
     assert graphs_per_file(tuple(rows.values())) == {f"{OPERATIONS}/Ops.mm": 3}
 
