@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal
 
 from pipeline.changeset import Changeset, Edit, EditKind, FileChange
@@ -166,8 +167,10 @@ def _edit_host(draft: _Draft, fragments: Fragments) -> None:
         fragment = read_fragment(fragments.host, operator.host)
         functions = [name for name in draft.legacy if name not in fragment.native_functions]
         target = _target(draft, "host")
-        params = draft.params_headers
-        edit = place_fragment(snapshot.host, target, fragment, functions, kept, snapshot.headers, params)
+        library = PurePosixPath(operator.into.kernel).stem if operator.into else ""
+        edit = place_fragment(
+            snapshot.host, target, fragment, functions, kept, snapshot.headers, draft.params_headers, library
+        )
         draft.edits.append(Edit(EditKind.HOST, target, None, _adds(draft, target)))
     draft.texts.update(edit.files)
     draft.edits += [_removed(item) for item in edit.removed if item.kind != "comment"]
