@@ -22,12 +22,13 @@ CASTS = {
 class Bound:
     """What is bound to one index of the argument table.
 
-    A tensor; a list of tensors, bound as `pointers` to them; or `data`, bytes that are copied for the launch.
+    A tensor; a list of tensors, bound as `pointers` to them; or `length` bytes of `data`, copied for the launch.
     """
 
     tensors: tuple[torch.Tensor, ...] = ()
     pointers: ctypes.Array[ctypes.c_uint64] | None = None
     data: ctypes.Array[ctypes.c_char] | None = field(default=None, repr=False)
+    length: int = 0
 
     @property
     def address(self) -> int:
@@ -38,12 +39,19 @@ class Bound:
     @property
     def size(self) -> int:
         """Of the bytes that are neither a tensor's nor in one."""
-        held = self.data if self.data is not None else self.pointers
-        return ctypes.sizeof(held) if held is not None else 0
+        return ctypes.sizeof(self.pointers) if self.pointers is not None else self.length
+
+    @property
+    def room(self) -> int:
+        """Bytes from its start to the end of what it lies in."""
+        if self.tensors and self.pointers is None:
+            storage = self.tensors[0].untyped_storage()
+            return storage.nbytes() - (self.address - storage.data_ptr())
+        return self.size
 
 
-def bind(index: int, value: object, casts: Casts) -> Bound:
-    """`value` as a kernel argument.
+def bind(index: int, value: object, casts: Casts, least: int = 0) -> Bound:
+    """`value` as a kernel argument; numbers get at least `least` bytes of memory.
 
     Raises RuntimeError for what torch.mps refuses.
     """
@@ -56,16 +64,17 @@ def bind(index: int, value: object, casts: Casts) -> Bound:
             raise RuntimeError("Empty list/tuple can not be an argument to metal kernel")
         if isinstance(value[0], torch.Tensor):
             return Bound(tuple(value), (ctypes.c_uint64 * len(value))())
-        return _constants(casts.encode(index, value))
+        return _constants(casts.encode(index, value), least)
     if isinstance(value, (bytes, bytearray)):
-        return _constants(bytes(value))
+        return _constants(bytes(value), least)
     if isinstance(value, (int, float)):
-        return _constants(casts.encode(index, [value]))
+        return _constants(casts.encode(index, [value]), least)
     raise RuntimeError("Unsupported argument type")
 
 
-def _constants(data: bytes) -> Bound:
-    return Bound(data=(ctypes.c_char * len(data)).from_buffer_copy(data))
+def _constants(data: bytes, least: int) -> Bound:
+    held = (ctypes.c_char * max(len(data), least, 1)).from_buffer_copy(data.ljust(max(least, 1), b"\0"))
+    return Bound(data=held, length=len(data))
 
 
 class Casts:

@@ -6,7 +6,8 @@ import ctypes
 import math
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from pipeline.metal.cache import Cache, default_folder
 from pipeline.metal.memory import Memory
 from pipeline.metal.options import Compilation, Launch
 from pipeline.metal.outcome import read_outcome
-from pipeline.metal.report import Report
+from pipeline.metal.report import Access, Event, Note, Report
 from pipeline.metal.signature import Kernel
 
 MAX_THREADS = 1024  # per threadgroup
@@ -108,6 +109,16 @@ class BoundKernel:
         self._entry = ctypes.cast(getattr(part, kernel.symbol), ctypes.c_void_p).value
         self._reset = ctypes.cast(part.mcpu_reset, ctypes.c_void_p).value
 
+        extents = getattr(part, f"{kernel.symbol}_extents")
+        extents.restype = ctypes.POINTER(ctypes.c_uint32)
+        sizes_of = extents()
+        # Bytes of what a parameter refers to, by the index of its argument.
+        self._least = {
+            parameter.index: sizes_of[2 * position]
+            for position, parameter in enumerate(kernel.parameters)
+            if parameter.kind == "buffer" and parameter.is_reference
+        }
+
     @property
     def max_threads_per_threadgroup(self) -> int:
         return self.kernel.max_threads
@@ -133,7 +144,7 @@ class BoundKernel:
         """
         grid, group = sizes(threads, "threads"), sizes(group_size, "group_size")
         casts = Casts(arg_casts)
-        bound = [bind(index, value, casts) for index, value in enumerate(args)]
+        bound = [bind(index, value, casts, self._least.get(index, 0)) for index, value in enumerate(args)]
         if grid is None:
             grid = next(((value.numel(),) for value in args if isinstance(value, torch.Tensor)), None)
         if grid is None:
@@ -155,7 +166,15 @@ class BoundKernel:
             request.threadgroup[:] = (*group, 1, 1)[:3]
             outcome = self._runtime.launch(request)
             memory.write_back()
-            return read_outcome(self.kernel.name, outcome, memory, self._path)
+            report = read_outcome(self.kernel.name, outcome, memory, self._path)
+        return replace(report, events=(*self._short_arguments(bound), *report.events))
+
+    def _short_arguments(self, bound: list[Bound]) -> Iterator[Event]:
+        for index, least in self._least.items():
+            room = bound[index].room
+            if room < least:
+                access = Access(f"argument {index}", room, least - room, write=False, arguments=(index,))
+                yield Event(Note.ARGUMENT_TOO_SMALL, 0, (0, 0, 0), access=access)
 
     def _require_arguments(self, count: int) -> None:
         needed = max((p.index + 1 for p in self.kernel.parameters if p.kind == "buffer"), default=0)

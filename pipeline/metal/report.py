@@ -13,6 +13,7 @@ class Note(Enum):
     BARRIER_DIVERGENCE = "barrier that not all threads reach"
     SIMD_DIVERGENCE = "simdgroup at two functions at once"
     DIVISION_BY_ZERO = "integer division by zero"
+    ARGUMENT_TOO_SMALL = "argument shorter than what the kernel refers to"
 
     OUT_OF_BOUNDS = "access outside what is bound"
     OUTSIDE_VIEW = "access to elements that the bound tensor does not have"
@@ -21,6 +22,7 @@ class Note(Enum):
     DEVICE_RACE = "race in device memory"
     SHIFT_OUT_OF_RANGE = "shift by a negative count, or by the width or more"
     CONVERSION_OVERFLOW = "conversion of a number that the integer type does not have"
+    MISALIGNED = "access that the hardware moves down to a multiple of four bytes"
     INDEX_OUT_OF_BOUNDS = "index past the end of an array"
 
 

@@ -81,6 +81,7 @@ enum Note : u32 {
   note_shift_out_of_range,
   note_conversion_overflow,
   note_index_out_of_bounds,
+  note_misaligned,
   note_kinds,
 };
 
@@ -103,7 +104,7 @@ void mcpu_note(Note note, u32 thread, Site site);
 
 // Compiled with METAL_CPU_CHECKED, every load and store calls the runtime, which asks for the thread by these.
 extern u32 mcpu_current_thread;
-void mcpu_atomic(const volatile void* address, u32 size);
+void mcpu_atomic(const volatile void* address, u32 size, void* caller);
 }
 #pragma GCC visibility pop
 

@@ -180,9 +180,11 @@ static bool is_own_stack(u64 address) {
   return fiber && address - u64(fiber->stack) < fiber_stack_size;
 }
 
-static void use(u64 address, u64 size, bool write, bool atomic, u64 code) {
+// `alignment` is what the kernel relies on, no more than the four bytes that the hardware insists on.
+static void use(u64 address, u64 size, bool write, bool atomic, u32 alignment, u64 code) {
   if (is_own_stack(address) || size == 0) return;
   const Access access = {address, code - image_begin, nullptr, 0, u32(size), write};
+  if (address % alignment) record(event_of(note_misaligned, access));
   if (is_threadgroup_memory(address)) {
     use_threadgroup_memory(access, atomic);
     return;
@@ -197,41 +199,45 @@ static void use(u64 address, u64 size, bool write, bool atomic, u64 code) {
   if (!in_padding(address, size)) stop(stop_out_of_bounds);
 }
 
-extern "C" void mcpu_atomic(const volatile void* address, u32 size) {
-  use(u64(address), size, true, true, u64(__builtin_return_address(0)));
+extern "C" void mcpu_atomic(const volatile void* address, u32 size, void* caller) {
+  const u64 word = u64(address) & ~3ull;  // where the operation takes place
+  if (word != u64(address)) record(event_of(note_misaligned, {u64(address), u64(caller) - image_begin, nullptr, 0, size, 1}));
+  use(word, size, true, true, 1, u64(caller));
 }
 
 }  // namespace metal_cpu
 
 #define CALLER metal_cpu::u64(__builtin_return_address(0))
-#define ACCESS(NAME, SIZE, WRITE)                                                                  \
-  extern "C" __attribute__((visibility("default"))) void __tsan_##NAME##SIZE(void* address) {      \
-    metal_cpu::use(metal_cpu::u64(address), SIZE, WRITE, false, CALLER);                           \
+#define ACCESS(NAME, SIZE, WRITE, ALIGNMENT)                                                  \
+  extern "C" __attribute__((visibility("default"))) void __tsan_##NAME##SIZE(void* address) { \
+    metal_cpu::use(metal_cpu::u64(address), SIZE, WRITE, false, ALIGNMENT, CALLER);           \
   }
-#define ACCESSES(SIZE)                \
-  ACCESS(read, SIZE, false)           \
-  ACCESS(write, SIZE, true)           \
-  ACCESS(unaligned_read, SIZE, false) \
-  ACCESS(unaligned_write, SIZE, true)
-ACCESSES(1)
-ACCESSES(2)
-ACCESSES(4)
-ACCESSES(8)
-ACCESSES(16)
+// Vectors and longs are compiled for multiples of four (-fmax-type-align); what is narrower and unaligned was joined
+// from smaller accesses by the compiler.
+#define ACCESSES(SIZE, ALIGNMENT, UNALIGNED)     \
+  ACCESS(read, SIZE, false, ALIGNMENT)           \
+  ACCESS(write, SIZE, true, ALIGNMENT)           \
+  ACCESS(unaligned_read, SIZE, false, UNALIGNED) \
+  ACCESS(unaligned_write, SIZE, true, UNALIGNED)
+ACCESSES(1, 1, 1)
+ACCESSES(2, 2, 1)
+ACCESSES(4, 4, 1)
+ACCESSES(8, 4, 4)
+ACCESSES(16, 4, 4)
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 EXPORT void __tsan_init() {}
 EXPORT void* __tsan_memcpy(void* target, const void* source, metal_cpu::u64 size) {
-  metal_cpu::use(metal_cpu::u64(source), size, false, false, CALLER);
-  metal_cpu::use(metal_cpu::u64(target), size, true, false, CALLER);
+  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER);
+  metal_cpu::use(metal_cpu::u64(target), size, true, false, 1, CALLER);
   return memcpy(target, source, size);
 }
 EXPORT void* __tsan_memmove(void* target, const void* source, metal_cpu::u64 size) {
-  metal_cpu::use(metal_cpu::u64(source), size, false, false, CALLER);
-  metal_cpu::use(metal_cpu::u64(target), size, true, false, CALLER);
+  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER);
+  metal_cpu::use(metal_cpu::u64(target), size, true, false, 1, CALLER);
   return memmove(target, source, size);
 }
 EXPORT void* __tsan_memset(void* target, int value, metal_cpu::u64 size) {
-  metal_cpu::use(metal_cpu::u64(target), size, true, false, CALLER);
+  metal_cpu::use(metal_cpu::u64(target), size, true, false, 1, CALLER);
   return memset(target, value, size);
 }

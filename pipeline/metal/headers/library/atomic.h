@@ -30,15 +30,24 @@ using atomic_ulong = atomic<ulong>;
 
 namespace metal_cpu {
 
-// An atomic operation is one access, not a load and a store.
+// The value of an atomic. The hardware rounds an address that is not a multiple of four down (pytorch #195074). To a
+// checked kernel an atomic operation is one access, not a load and a store.
+#define METAL_CPU_CALLER __builtin_return_address(0)
+#ifndef METAL_CPU_SPACES
 template <class T>
-METAL_CPU_RUNTIME void observe(const volatile metal::atomic<T>* object) {
+METAL_CPU_RUNTIME T& value_of(const volatile metal::atomic<T>* object, void* caller) {
+  T* value = reinterpret_cast<T*>(reinterpret_cast<ulong>(object) & ~3ul);
 #ifdef METAL_CPU_CHECKED
-  mcpu_atomic(object, sizeof(T));
+  mcpu_atomic(object, sizeof(T), caller);
 #else
-  (void)object;
+  (void)caller;
 #endif
+  return *value;
 }
+#else
+template <class T>
+T& value_of(const volatile metal::atomic<T>* object, void* caller);
+#endif
 
 }  // namespace metal_cpu
 
@@ -49,9 +58,9 @@ namespace metal {
   template <class T>                                                                                                \
   METAL_CPU_RUNTIME T atomic_fetch_##NAME##_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type b, \
                                                     memory_order) {                                                 \
-    metal_cpu::observe(object);                                                                                     \
-    const T a = object->value;                                                                                      \
-    object->value = T(RESULT);                                                                                      \
+    T& value = metal_cpu::value_of(object, METAL_CPU_CALLER);                                                                         \
+    const T a = value;                                                                                              \
+    value = T(RESULT);                                                                                              \
     return a;                                                                                                       \
   }
 METAL_CPU_FETCH(add, a + b)
@@ -65,21 +74,19 @@ METAL_CPU_FETCH(xor, a ^ b)
 
 template <class T>
 METAL_CPU_RUNTIME T atomic_load_explicit(const volatile atomic<T>* object, memory_order) {
-  metal_cpu::observe(object);
-  return object->value;
+  return metal_cpu::value_of(object, METAL_CPU_CALLER);
 }
 template <class T>
 METAL_CPU_RUNTIME void atomic_store_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
                                             memory_order) {
-  metal_cpu::observe(object);
-  object->value = desired;
+  metal_cpu::value_of(object, METAL_CPU_CALLER) = desired;
 }
 template <class T>
 METAL_CPU_RUNTIME T atomic_exchange_explicit(volatile atomic<T>* object, typename metal_cpu::identity<T>::type desired,
                                             memory_order) {
-  metal_cpu::observe(object);
-  const T old = object->value;
-  object->value = desired;
+  T& value = metal_cpu::value_of(object, METAL_CPU_CALLER);
+  const T old = value;
+  value = desired;
   return old;
 }
 // Compares bits, as the hardware does: -0.0 is not 0.0, and a NaN equals itself.
@@ -88,10 +95,10 @@ METAL_CPU_RUNTIME bool atomic_compare_exchange_weak_explicit(volatile atomic<T>*
                                                              typename metal_cpu::identity<T>::type* expected,
                                                             typename metal_cpu::identity<T>::type desired,
                                                             memory_order, memory_order) {
-  metal_cpu::observe(object);
-  T old = object->value;
+  T& value = metal_cpu::value_of(object, METAL_CPU_CALLER);
+  T old = value;
   if (__builtin_memcmp(&old, expected, sizeof(T)) == 0) {
-    object->value = desired;
+    value = desired;
     return true;
   }
   *expected = old;
@@ -100,14 +107,15 @@ METAL_CPU_RUNTIME bool atomic_compare_exchange_weak_explicit(volatile atomic<T>*
 
 // 64-bit: minimum and maximum only, without a result (MSL specification, 6.15.4.6).
 METAL_CPU_RUNTIME void atomic_max_explicit(volatile atomic_ulong* object, ulong operand, memory_order) {
-  metal_cpu::observe(object);
-  if (operand > object->value) object->value = operand;
+  ulong& value = metal_cpu::value_of(object, METAL_CPU_CALLER);
+  if (operand > value) value = operand;
 }
 METAL_CPU_RUNTIME void atomic_min_explicit(volatile atomic_ulong* object, ulong operand, memory_order) {
-  metal_cpu::observe(object);
-  if (operand < object->value) object->value = operand;
+  ulong& value = metal_cpu::value_of(object, METAL_CPU_CALLER);
+  if (operand < value) value = operand;
 }
 
 METAL_CPU_INLINE void atomic_thread_fence(mem_flags, memory_order, thread_scope = thread_scope_device) {}
 
 }  // namespace metal
+#undef METAL_CPU_CALLER

@@ -73,6 +73,31 @@ struct Reference {
   }
 };
 
+// What a parameter points or refers to, in bytes; zero where that has no size.
+struct Extent {
+  uint size, alignment;
+};
+template <class T, class = void>
+struct extent_of {
+  static constexpr Extent value = {0, 1};
+};
+template <class T>
+struct extent_of<T*, metal::enable_if_t<!__is_void(T) && (sizeof(T) > 0)>> {
+  static constexpr Extent value = {sizeof(T), alignof(T)};
+};
+template <class T>
+struct extent_of<T&, metal::enable_if_t<(sizeof(T) > 0)>> {
+  static constexpr Extent value = {sizeof(T), alignof(T)};
+};
+template <class Function>
+struct Extents;
+template <class... Parameters>
+struct Extents<void (*)(Parameters...)> {
+  static constexpr Extent values[sizeof...(Parameters) + 1] = {extent_of<Parameters>::value...};
+};
+template <class... Parameters>
+constexpr Extent Extents<void (*)(Parameters...)>::values[sizeof...(Parameters) + 1];
+
 // A position, as a scalar (its x) or a vector of two or three, of any integer type.
 struct Position {
   uint x, y, z;
