@@ -141,7 +141,7 @@ def suffix_literals(source: str) -> str:
             return literal
         lower = literal.lower()
         hexadecimal = lower.startswith("0x")
-        if not ("p" in lower if hexadecimal else "." in lower or "e" in lower or lower.endswith(("h", "bf"))):
+        if not ("p" in lower if hexadecimal else "." in lower or "e" in lower):
             return literal
         if not hexadecimal and lower.endswith("bf"):
             return f"bfloat({literal[:-2]}f)"

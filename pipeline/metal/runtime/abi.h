@@ -102,6 +102,9 @@ void* mcpu_threadgroup_variable(Variable* variable, u64 size, u64 alignment);
 void* mcpu_threadgroup_argument(u32 index);
 void mcpu_note(Note note, u32 thread, Site site);
 
+// fmodf, out of the optimiser's sight: clang 22 narrows it to half and then cannot compile that.
+float mcpu_fmod(float x, float y);
+
 // Compiled with METAL_CPU_CHECKED, every load and store calls the runtime, which asks for the thread by these.
 extern u32 mcpu_current_thread;
 void mcpu_atomic(const volatile void* address, u32 size, void* caller);

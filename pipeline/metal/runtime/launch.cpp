@@ -1,6 +1,7 @@
 // Entry point from Python. A kernel that faults or does not end is abandoned: the signal is turned into an outcome.
 #include "launch.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -43,6 +44,8 @@ void record(const Event& event) {
   outcome.events[outcome.event_count] = event;
   outcome.events[outcome.event_count++].count = 1;
 }
+
+extern "C" float mcpu_fmod(float x, float y) { return fmodf(x, y); }
 
 // ---- signals ----
 

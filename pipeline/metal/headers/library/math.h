@@ -4,6 +4,7 @@
 // result, an integer argument is ambiguous. Precise functions are correct to an ulp or better, which is closer than
 // Apple's documented bounds. What fast functions lose is modelled by their formulas in fast_math.h.
 #pragma once
+#include "../../runtime/abi.h"
 #include "vec.h"
 
 namespace metal_cpu {
@@ -85,7 +86,7 @@ METAL_CPU_INLINE float divide(float x, float y) { return x / y; }
 METAL_CPU_INLINE float fdim(float x, float y) { return x != x || y != y ? x + y : x > y ? x - y : 0.0f; }
 METAL_CPU_INLINE float fmax(float x, float y) { return metal_cpu::larger(x, y); }
 METAL_CPU_INLINE float fmin(float x, float y) { return metal_cpu::smaller(x, y); }
-METAL_CPU_INLINE float fmod(float x, float y) { return __builtin_fmodf(metal_cpu::flush(x), metal_cpu::flush(y)); }
+METAL_CPU_INLINE float fmod(float x, float y) { return metal_cpu::mcpu_fmod(metal_cpu::flush(x), metal_cpu::flush(y)); }
 METAL_CPU_INLINE float max(float x, float y) { return metal_cpu::larger(x, y); }
 METAL_CPU_INLINE float min(float x, float y) { return metal_cpu::smaller(x, y); }
 METAL_CPU_INLINE float nextafter(float x, float y) { return __builtin_nextafterf(x, y); }

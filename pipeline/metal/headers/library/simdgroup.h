@@ -207,26 +207,26 @@ METAL_CPU_SHUFFLE(shuffle_rotate_up, delta, lanes[(me + width - delta % width) %
 // Lanes shifted past an end of their segment of `modulo` lanes receive the filling data, shifted likewise.
 #define METAL_CPU_FILL(GROUP, WIDTH, OPERATION)                                                                   \
   template <class T>                                                                                              \
-  inline T GROUP##_shuffle_and_fill_down(T data, T filling, ushort delta, METAL_CPU_SITE) {                       \
-    return GROUP##_shuffle_and_fill_down(data, filling, delta, ushort(WIDTH), line, file);                        \
-  }                                                                                                               \
-  template <class T>                                                                                              \
   inline T GROUP##_shuffle_and_fill_down(T data, T filling, ushort delta, ushort modulo, METAL_CPU_SITE) {        \
     metal_cpu::require_data<T>();                                                                                 \
     const metal_cpu::Lanes<T, WIDTH> lanes(data, metal_cpu::OPERATION, line, file);                               \
     const uint start = lanes.me / modulo * modulo, from = lanes.me - start + delta;                               \
-    return from < modulo ? lanes[start + from] : T(filling);                                                         \
+    return from < modulo ? lanes[start + from] : T(filling);                                                      \
   }                                                                                                               \
   template <class T>                                                                                              \
-  inline T GROUP##_shuffle_and_fill_up(T data, T filling, ushort delta, METAL_CPU_SITE) {                         \
-    return GROUP##_shuffle_and_fill_up(data, filling, delta, ushort(WIDTH), line, file);                          \
+  inline T GROUP##_shuffle_and_fill_down(T data, T filling, ushort delta, METAL_CPU_SITE) {                       \
+    return GROUP##_shuffle_and_fill_down(data, filling, delta, ushort(WIDTH), line, file);                        \
   }                                                                                                               \
   template <class T>                                                                                              \
   inline T GROUP##_shuffle_and_fill_up(T data, T filling, ushort delta, ushort modulo, METAL_CPU_SITE) {          \
     metal_cpu::require_data<T>();                                                                                 \
     const metal_cpu::Lanes<T, WIDTH> lanes(data, metal_cpu::OPERATION, line, file);                               \
     const uint start = lanes.me / modulo * modulo, offset = lanes.me - start;                                     \
-    return offset >= delta ? lanes[start + offset - delta] : T(filling);                                             \
+    return offset >= delta ? lanes[start + offset - delta] : T(filling);                                          \
+  }                                                                                                               \
+  template <class T>                                                                                              \
+  inline T GROUP##_shuffle_and_fill_up(T data, T filling, ushort delta, METAL_CPU_SITE) {                         \
+    return GROUP##_shuffle_and_fill_up(data, filling, delta, ushort(WIDTH), line, file);                          \
   }
 METAL_CPU_FILL(simd, 32, op_shuffle)
 METAL_CPU_FILL(quad, 4, op_quad)

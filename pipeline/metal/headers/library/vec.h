@@ -21,7 +21,7 @@ struct packed_vec;
   template <class U>                                                                        \
   METAL_CPU_INLINE explicit constexpr vec(vec<U, N> v) : vec(EACH(METAL_CPU_VEC_CONVERT)) {} \
   template <class U>                                                                        \
-  METAL_CPU_INLINE explicit constexpr vec(packed_vec<U, N> v) : vec(vec<U, N>(v)) {}        \
+  METAL_CPU_INLINE explicit constexpr vec(packed_vec<U, N> v) : vec(v.unpacked()) {}         \
   METAL_CPU_VEC_ARITHMETIC(N, EACH, +)                                                      \
   METAL_CPU_VEC_ARITHMETIC(N, EACH, -)                                                      \
   METAL_CPU_VEC_ARITHMETIC(N, EACH, *)                                                      \
@@ -141,11 +141,12 @@ struct packed_vec {
   METAL_CPU_INLINE explicit packed_vec(T s) : packed_vec(vec<T, N>(s)) {}
   template <class... U, class = enable_if_t<sizeof...(U) == N - 2>>
   METAL_CPU_INLINE packed_vec(T a, T b, U... rest) : packed_vec(vec<T, N>(a, b, T(rest)...)) {}
-  METAL_CPU_INLINE constexpr operator vec<T, N>() const {
+  METAL_CPU_INLINE constexpr vec<T, N> unpacked() const {
     vec<T, N> v(T(0));
     for (int i = 0; i < N; ++i) v[uint(i)] = components[i];
     return v;
   }
+  METAL_CPU_INLINE constexpr operator vec<T, N>() const { return unpacked(); }
   METAL_CPU_INLINE T& operator[](uint i) { return components[i]; }
   METAL_CPU_INLINE const T& operator[](uint i) const { return components[i]; }
 };
