@@ -118,7 +118,7 @@ def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket"
 
 
 @task(
-    iterable=["op"],
+    iterable=["op", "rule", "skip_rule"],
     help={
         "op": f"{_OP}; with --kernel also any operator that OpInfo or aten knows",
         "all": _ALL,
@@ -126,6 +126,9 @@ def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket"
         "stub": "host stub to check instead of the manifest's",
         "source": _SOURCE,
         "device": "cpu, or mps on a Mac",
+        "rule": "only rules that match, such as contract/* or style/format (repeatable)",
+        "skip_rule": "rules to leave out (repeatable)",
+        "sarif": "file to write the findings to, for GitHub's code scanning",
         "json": _JSON,
     },
 )
@@ -133,24 +136,30 @@ def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket"
 def check(
     _: Context,
     op: list[str],
+    rule: list[str],
+    skip_rule: list[str],
     all: bool = False,
     kernel: str = "",
     stub: str = "",
     source: str = "pocket",
     device: str = "cpu",
+    sarif: str = "",
     json: bool = False,
 ) -> int:
-    """Run the checks on the planned change, or the numerical one on any kernel; nothing is written."""
+    """Run the checks on the planned change, or on any kernel and stub alone; nothing is written."""
     from pipeline.campaign import Campaign
     from pipeline.progress import progress
     from pipeline.report.evidence import evidence_as_data, print_evidence
+    from pipeline.report.sarif import write_sarif
+    from pipeline.rules import Selection
 
+    selection = Selection.of(rule, skip_rule)
     campaign = Campaign.open(ROOT, source)
     names = campaign.names(op, all)
     console, results = Console(), []
     with progress("check", len(names)) as step:
         for name in names:
-            evidence = campaign.check_operator(name, kernel=kernel, stub=stub, device=device)
+            evidence = campaign.check_operator(name, kernel=kernel, stub=stub, device=device, selection=selection)
             step(name)
             results.append((name, evidence))
             if not json:
@@ -159,6 +168,8 @@ def check(
     if json:
         data = [{"operator": name, "evidence": evidence_as_data(evidence)} for name, evidence in results]
         print(json_format.dumps(data, indent=2))
+    if sarif:
+        write_sarif(Path(sarif), results, campaign.manifest, campaign.snapshot.tree.label)
     return 1 if [name for name, evidence in results if not evidence.passed] else 0
 
 
@@ -187,7 +198,7 @@ def survey(_: Context, source: str = "pocket", json: bool = False, write: bool =
 @_command
 def status(_: Context, json: bool = False) -> int:
     """Show how far every operator of the manifest has come."""
-    from pipeline.campaign import MANIFEST
+    from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
     from pipeline.report.status import print_status, status_as_data
 

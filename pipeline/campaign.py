@@ -9,17 +9,17 @@ from typing import Any
 
 from pipeline.branches import BranchResult, Planned, Written, write_branches
 from pipeline.changeset import Changeset
-from pipeline.checks.run import Subject, check_kernel, run_checks
+from pipeline.checks.run import Alone, Subject, check_kernel, run_checks
 from pipeline.errors import PipelineError, UsageError
 from pipeline.findings import Evidence
-from pipeline.manifest import NO_FRAGMENT, Manifest, Operator, State
+from pipeline.manifest import MANIFEST, NO_FRAGMENT, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest, save_new_operators
 from pipeline.migration import Fragments, plan
 from pipeline.open_source import Source, open_source
 from pipeline.report.pull_request import render_pull_request
+from pipeline.rules import EVERY_RULE, Selection, require_known_suppressions
 from pipeline.snapshot import Snapshot
 
-MANIFEST = "ops_manifest.yaml"
 DRAFTS = ".drafts"
 _NOT_READY = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED, State.LANDED)
 
@@ -89,14 +89,16 @@ class Campaign:
             return [operator.name for operator in self.operators(names, everything)]
         return list(dict.fromkeys(names))
 
-    def check_operator(self, name: str, *, kernel: str = "", stub: str = "", device: str = "cpu") -> Evidence:
+    def check_operator(
+        self, name: str, *, kernel: str = "", stub: str = "", device: str = "cpu", selection: Selection = EVERY_RULE
+    ) -> Evidence:
         """Evidence on the planned change, or, with files or a device of one's own, on the kernel alone.
 
         Raises UsageError when there is no kernel to check or a file cannot be read.
         """
         operator = self.manifest.operator(name) if self.manifest.has(name) else Operator(name)
         if not (kernel or stub or device != "cpu"):
-            return self.check(self._complete_plan(self.manifest.operator(name)))
+            return self.check(self._complete_plan(self.manifest.operator(name)), selection)
         fragments = self._fragments(operator)
         if kernel:
             fragments = replace(fragments, kernel=_read(kernel))
@@ -104,11 +106,14 @@ class Campaign:
             fragments = replace(fragments, host=_read(stub))
         if not fragments.kernel:
             raise UsageError(f"there is no kernel of {name}", hint="write --kernel FILE")
-        path = kernel or operator.kernel
-        return check_kernel(name, fragments, path, self.snapshot.tree, self.root / ".cache", device)
+        operator = replace(operator, kernel=kernel or operator.kernel, host=stub or operator.host)
+        require_known_suppressions(operator)
+        return check_kernel(Alone(operator, fragments, self.snapshot.tree, self.root / ".cache", device), selection)
 
-    def check(self, changeset: Changeset) -> Evidence:
-        return run_checks(Subject(changeset, self._fragments(changeset.operator), self.root / ".cache"))
+    def check(self, changeset: Changeset, selection: Selection = EVERY_RULE) -> Evidence:
+        """Raises UsageError when the manifest suppresses a rule that does not exist."""
+        require_known_suppressions(changeset.operator)
+        return run_checks(Subject(changeset, self._fragments(changeset.operator), self.root / ".cache"), selection)
 
     def _complete_plan(self, operator: Operator) -> Changeset:
         """Raises PipelineError with what could not be planned."""

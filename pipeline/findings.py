@@ -23,7 +23,8 @@ class Outcome(Enum):
 class Finding:
     """One fault, named by a rule such as `rows/legacy-name-left` that docs/rules.md explains.
 
-    `path` is relative to the source tree; `line` is 1-based.
+    `path` is relative to the source tree, or to the manifest for a fragment; `line` is 1-based. `accepted` is the
+    manifest's reason to let it be.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Finding:
     path: str | None = None
     line: int | None = None
     hint: str = ""
+    accepted: str = ""
 
     def __str__(self) -> str:
         where = self.path or ""
@@ -40,6 +42,8 @@ class Finding:
         text = f"{self.severity.value} {self.rule}: {self.message}"
         if where:
             text = f"{where}: {text}"
+        if self.accepted:
+            return f"{text} (accepted: {self.accepted})"
         return f"{text} ({self.hint})" if self.hint else text
 
 

@@ -13,6 +13,7 @@ from pipeline.git import Identity
 from pipeline.manifest_text import Block, parse_block
 from pipeline.source import KERNELS, OPERATIONS
 
+MANIFEST = "ops_manifest.yaml"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 NO_FRAGMENT = "none"
 """What `kernel` and `host` say for an operator that needs no code of its own there."""

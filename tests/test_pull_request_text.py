@@ -13,6 +13,7 @@ from pipeline.findings import CheckResult, Evidence, Finding, Outcome, Severity
 from pipeline.forge.marker import BEGIN, END, Marker, Stage, find_marker, replace_ours, set_marker, without_mentions
 from pipeline.manifest import Dispatch, Operator, Suppression, Workflow
 from pipeline.report.pull_request import MacRun, Subject, pull_request_text, render_pull_request
+from pipeline.rules import accept
 from pipeline.runner.build import Build, Level, Verdict
 from pipeline.runner.read import Machine, Reading, Timing
 from pipeline.source import MemoryTree
@@ -113,8 +114,17 @@ def test_a_template_per_kind(operator: Operator, opening: str) -> None:
 
 
 def test_accepted_findings_show_their_reason() -> None:
-    body = text(replace(OPERATOR, suppress=(Suppression("style/opmath", "the operation is exact"),)))
-    assert "- `style/opmath`: the operation is exact" in body
+    operator = replace(OPERATOR, suppress=(Suppression("style/opmath", "the operation is exact"),))
+    finding = Finding("style/opmath", Severity.ERROR, "half is computed in half", "kernels/sign.metal", 3)
+    evidence = Evidence((accept(CheckResult.from_findings("style", "formatted", [finding]), operator),))
+    body = text(operator, evidence=evidence)
+    assert "| style | passed | formatted; accepted style/opmath: the operation is exact |" in body
+    assert (
+        "Accepted, with the reason:\n"
+        "- kernels/sign.metal:3: note style/opmath: half is computed in half (accepted: the operation is exact)\n"
+        in body
+    )
+    assert "Findings:" not in body
 
 
 def test_claims_that_a_person_looked_past() -> None:

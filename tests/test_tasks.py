@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -193,3 +194,30 @@ def test_a_tree_without_the_target_says_so(run: Run, tmp_path: Path, project: Pa
     ran = run("plan", "--op", "sign", "--source", str(tmp_path / "old"))
     assert ran.code == 1 and "operations/UnaryKernel.mm: " in ran.out and "has no such file to put sign into" in ran.out
     assert "sign.out: MPS joins CPU and CUDA" in ran.out
+
+
+def test_check_writes_sarif_and_runs_the_rules_asked_for(run: Run, tmp_path: Path) -> None:
+    ran = run(
+        "check", "--op", "sign", "--rule", "rows/*", "--skip-rule", "rows/mps-twice", "--sarif", str(tmp_path / "s")
+    )
+    assert ran.code == 0
+    assert re.search(r"host +│ not run │ skipped: none of its rules are", ran.out)
+    log = json.loads((tmp_path / "s").read_text())
+    assert log["version"] == "2.1.0" and log["runs"][0]["results"] == []
+    wrong = run("check", "--op", "sign", "--rule", "row/*")
+    assert (wrong.code, wrong.err.splitlines()) == (
+        2,
+        ["error: no rule matches 'row/*'; docs/rules.md lists them, e.g. `contract/*`"],
+    )
+
+
+def test_an_accepted_finding_shows_in_the_evidence(run: Run, project: Path) -> None:
+    manifest = project / "ops_manifest.yaml"
+    entry = "  - name: sign\n"
+    suppress = "    suppress: [{rule: rows/mps-twice, reason: it is meant}]\n"
+    manifest.write_text(manifest.read_text().replace(entry, entry + suppress, 1))
+    ran = run("check", "--op", "sign", "--rule", "rows/*")
+    assert "warning manifest/unused-suppression: sign suppresses rows/mps-twice, which found nothing" in ran.out
+    manifest.write_text(manifest.read_text().replace("rows/mps-twice", "rows/mps-thrice", 1))
+    ran = run("check", "--op", "sign", "--rule", "rows/*")
+    assert ran.code == 2 and "sign suppresses 'rows/mps-thrice', which is no rule" in ran.err

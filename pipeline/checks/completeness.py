@@ -41,15 +41,21 @@ def _definitions_left(changeset: Changeset, after: Snapshot) -> Iterator[Finding
     for name in changeset.legacy:
         found = definitions(after.host, name)
         if kept and not found:
-            yield _error("definition-missing", f"the row still names {name}, which no host file defines", OPERATIONS)
+            yield _error(
+                "completeness/definition-missing", f"the row still names {name}, which no host file defines", OPERATIONS
+            )
         for definition in () if kept else found:
             yield _error(
-                "legacy-definition-left", f"{name} is still defined", definition.path, definition.line, "remove it"
+                "completeness/legacy-definition-left",
+                f"{name} is still defined",
+                definition.path,
+                definition.line,
+                "remove it",
             )
         for path in () if kept else after.host.paths:
             for entry in after.host[path].entries:
                 if name in entry.uses and name not in entry.functions:
-                    yield _error("legacy-mention-left", f"{name} is still named", path, entry.item.line)
+                    yield _error("completeness/legacy-mention-left", f"{name} is still named", path, entry.item.line)
 
 
 def _includes_left(changeset: Changeset, after: Snapshot) -> Iterator[Finding]:
@@ -62,7 +68,9 @@ def _includes_left(changeset: Changeset, after: Snapshot) -> Iterator[Finding]:
         for entry in entries:
             include = re.search(r"ATen/ops/(\w+)_native\.h", entry.item.code)
             if include and include.group(1) in operators and not after.headers.serves(include.group(), entries):
-                yield _error("include-left", f"nothing here needs {include.group()} any more", path, entry.item.line)
+                yield _error(
+                    "completeness/include-left", f"nothing here needs {include.group()} any more", path, entry.item.line
+                )
 
 
 def _registration(changeset: Changeset, after: Snapshot) -> Iterator[Finding]:
@@ -71,9 +79,11 @@ def _registration(changeset: Changeset, after: Snapshot) -> Iterator[Finding]:
         return
     found = registrations(after.host, stub)
     if not found:
-        yield _error("not-registered", f"no host file registers {stub} for MPS", OPERATIONS)
+        yield _error("completeness/not-registered", f"no host file registers {stub} for MPS", OPERATIONS)
     for again in found[1:]:
-        yield _error("registered-twice", f"{stub} is registered here too", again.path, again.line, "keep one")
+        yield _error(
+            "completeness/registered-twice", f"{stub} is registered here too", again.path, again.line, "keep one"
+        )
 
 
 def _unbuilt(changeset: Changeset, after: SourceTree) -> Iterator[Finding]:
@@ -84,7 +94,7 @@ def _unbuilt(changeset: Changeset, after: SourceTree) -> Iterator[Finding]:
         relative = change.path.removeprefix("aten/src/ATen/")
         if not any(fnmatch.fnmatch(relative, glob) and relative.count("/") == glob.count("/") for glob in globs):
             yield _error(
-                "not-built",
+                "completeness/not-built",
                 "no glob of the build finds this new file",
                 change.path,
                 hint=f"put it in {KERNELS} or {OPERATIONS}",
@@ -99,4 +109,4 @@ def _build_globs(tree: SourceTree) -> tuple[str, ...]:
 
 
 def _error(rule: str, message: str, path: str, line: int | None = None, hint: str = "") -> Finding:
-    return Finding(f"completeness/{rule}", Severity.ERROR, message, path, line, hint)
+    return Finding(rule, Severity.ERROR, message, path, line, hint)

@@ -28,7 +28,7 @@ def check_rows(changeset: Changeset) -> CheckResult:
     try:
         old, new = _functions(changeset.base), _functions(after)
     except PipelineError as error:
-        return CheckResult.from_findings(_CHECK, "read both files", [_error("unreadable", str(error))])
+        return CheckResult.from_findings(_CHECK, "read both files", [_error("rows/unreadable", str(error))])
     findings = [
         *_unplanned(changeset, old, new),
         *_mps_twice(new),
@@ -46,15 +46,19 @@ def _unplanned(changeset: Changeset, old: NativeFunctions, new: NativeFunctions)
     for func in sorted(old.entries.keys() | new.entries.keys()):
         before, after = old.entries.get(func), new.entries.get(func)
         if before is None or after is None:
-            yield _error("unplanned-change", f"the entry {func} {'appears' if before is None else 'is gone'}", after)
+            yield _error(
+                "rows/unplanned-change", f"the entry {func} {'appears' if before is None else 'is gone'}", after
+            )
         elif func in changeset.rows:
             wanted = _planned_table(changeset, before)
             if _table(after) != wanted or _rest(after) != _rest(before):
                 yield _error(
-                    "wrong-change", f"{func} should dispatch {_show(wanted)}, but has {_show(_table(after))}", after
+                    "rows/wrong-change",
+                    f"{func} should dispatch {_show(wanted)}, but has {_show(_table(after))}",
+                    after,
                 )
         elif _table(after) != _table(before) or _rest(after) != _rest(before):
-            yield _error("unplanned-change", f"{func} changed, which the plan does not say", after)
+            yield _error("rows/unplanned-change", f"{func} changed, which the plan does not say", after)
 
 
 def _planned_table(changeset: Changeset, before: Entry) -> dict[str, str]:
@@ -77,7 +81,7 @@ def _mps_twice(new: NativeFunctions) -> Iterator[Finding]:
         rows = [row for row in entry.rows if "MPS" in row.keys]
         if len(rows) > 1:
             yield _error(
-                "mps-twice", f"{entry.func} has MPS in two rows; torchgen takes the last", entry, rows[-1].line
+                "rows/mps-twice", f"{entry.func} has MPS in two rows; torchgen takes the last", entry, rows[-1].line
             )
 
 
@@ -88,7 +92,9 @@ def _left_behind(changeset: Changeset, new: NativeFunctions) -> Iterator[Finding
             entry = new.entries[func]
             row = next(row for row in entry.rows if row.kernel.rpartition("::")[2] == legacy)
             if changeset.operator.dispatch is not Dispatch.KEEP:
-                yield _error("overload-left", f"{func} still runs {legacy}", entry, row.line, "collapse this row too")
+                yield _error(
+                    "rows/overload-left", f"{func} still runs {legacy}", entry, row.line, "collapse this row too"
+                )
 
 
 def _legacy_names(changeset: Changeset, new: NativeFunctions) -> Iterator[Finding]:
@@ -100,7 +106,7 @@ def _legacy_names(changeset: Changeset, new: NativeFunctions) -> Iterator[Findin
         for match in re.finditer(rf"\b{re.escape(legacy)}\b", new.text):
             if match.end() not in named:
                 line = new.text.count("\n", 0, match.start()) + 1
-                yield _error("legacy-name-left", f"{legacy} is still mentioned", None, line, "remove the mention")
+                yield _error("rows/legacy-name-left", f"{legacy} is still mentioned", None, line, "remove the mention")
 
 
 def _unknown_kernels(
@@ -112,7 +118,7 @@ def _unknown_kernels(
         entry = new.entries.get(func)
         row = entry.row("MPS") if entry else None
         if row is not None and row.kernel not in known and not _is_defined(row.kernel, after):
-            yield _error("unknown-kernel", f"{func} names {row.kernel}, which nothing defines", entry, row.line)
+            yield _error("rows/unknown-kernel", f"{func} names {row.kernel}, which nothing defines", entry, row.line)
 
 
 def _is_defined(kernel: str, after: SourceTree) -> bool:
@@ -134,7 +140,7 @@ def _torchgen(changeset: Changeset, after: SourceTree) -> Iterator[Finding]:
             "rows/torchgen-too-old", Severity.WARNING, f"torchgen cannot read this tree before the change: {said}"
         )
     elif said:
-        yield _error("torchgen", f"torchgen refuses the file: {said}")
+        yield _error("rows/torchgen", f"torchgen refuses the file: {said}")
 
 
 def _torchgen_says(tree: SourceTree) -> str:
@@ -175,4 +181,4 @@ def _show(table: dict[str, str]) -> str:
 
 def _error(rule: str, message: str, entry: Entry | None = None, line: int | None = None, hint: str = "") -> Finding:
     at = line if line is not None else entry.line if entry else None
-    return Finding(f"rows/{rule}", Severity.ERROR, message, NATIVE_FUNCTIONS, at, hint)
+    return Finding(rule, Severity.ERROR, message, NATIVE_FUNCTIONS, at, hint)

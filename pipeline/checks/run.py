@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pipeline.changeset import Changeset
@@ -16,8 +17,10 @@ from pipeline.checks.numerics import check_numerics
 from pipeline.checks.rows import check_rows
 from pipeline.errors import PipelineError
 from pipeline.findings import CheckResult, Evidence
+from pipeline.manifest import Operator
 from pipeline.migration import Fragments
 from pipeline.numerics.job import Job
+from pipeline.rules import EVERY_RULE, Selection, accept
 from pipeline.source import KERNELS, METAL_HEADERS, SourceTree
 
 
@@ -30,23 +33,36 @@ class Subject:
     cache: Path
 
 
-def run_checks(subject: Subject) -> Evidence:
-    return Evidence(tuple(_run(name, check, subject) for name, check in CHECKS.items()))
+@dataclass(frozen=True)
+class Alone:
+    """A kernel and a stub without a plan that places them. The operator's `kernel` and `host` are their paths."""
+
+    operator: Operator
+    fragments: Fragments
+    tree: SourceTree
+    cache: Path
+    device: str = "cpu"
 
 
-def check_kernel(
-    operator: str, fragments: Fragments, kernel_path: str, tree: SourceTree, cache: Path, device: str
-) -> Evidence:
-    """What can be said of a kernel and a stub alone, without a plan that places them."""
-    include = str(export_headers(tree, cache / "headers"))
-    job = Job(operator, fragments.kernel or "", fragments.host, (include,), device, kernel_path=kernel_path)
-    return Evidence((check_numerics(job).result,))
+def run_checks(subject: Subject, selection: Selection = EVERY_RULE) -> Evidence:
+    operator = subject.changeset.operator
+    return Evidence(tuple(_run(name, partial(check, subject), operator, selection) for name, check in CHECKS.items()))
 
 
-def _run(name: str, check: Callable[[Subject], CheckResult], subject: Subject) -> CheckResult:
+def check_kernel(alone: Alone, selection: Selection = EVERY_RULE) -> Evidence:
+    """What can be said without a plan."""
+    results = (
+        _run(name, partial(check, alone), alone.operator, selection) for name, check in CHECKS_OF_A_KERNEL.items()
+    )
+    return Evidence(tuple(results))
+
+
+def _run(name: str, check: Callable[[], CheckResult], operator: Operator, selection: Selection) -> CheckResult:
     """A check that breaks has not run; it does not stop the others."""
+    if not selection.runs(name):
+        return CheckResult.not_run(name, "skipped: none of its rules are asked for")
     try:
-        return check(subject)
+        return accept(selection.of_result(check()), operator)
     except PipelineError as error:
         return CheckResult.not_run(name, str(error))
 
@@ -65,11 +81,18 @@ def _host(subject: Subject) -> CheckResult:
 
 
 def _numerics(subject: Subject) -> CheckResult:
-    operator, fragments = subject.changeset.operator, subject.fragments
-    if not fragments.kernel:
+    changeset = subject.changeset
+    if not subject.fragments.kernel:
         return CheckResult.not_run("numerics", "the operator needs no kernel of its own")
-    include = str(export_headers(subject.changeset.after(), subject.cache / "headers"))
-    job = Job(operator.name, fragments.kernel, fragments.host, (include,), kernel_path=operator.kernel)
+    return _numerics_alone(Alone(changeset.operator, subject.fragments, changeset.after(), subject.cache))
+
+
+def _numerics_alone(alone: Alone) -> CheckResult:
+    operator, fragments = alone.operator, alone.fragments
+    include = str(export_headers(alone.tree, alone.cache / "headers"))
+    job = Job(
+        operator.name, fragments.kernel or "", fragments.host, (include,), alone.device, kernel_path=operator.kernel
+    )
     return check_numerics(job).result
 
 
@@ -78,6 +101,10 @@ CHECKS: Mapping[str, Callable[[Subject], CheckResult]] = {
     "completeness": _completeness,
     "host": _host,
     "numerics": _numerics,
+}
+
+CHECKS_OF_A_KERNEL: Mapping[str, Callable[[Alone], CheckResult]] = {
+    "numerics": _numerics_alone,
 }
 
 

@@ -43,6 +43,7 @@ def evidence_as_data(evidence: Evidence) -> list[dict[str, object]]:
                     "line": finding.line,
                     "message": finding.message,
                     "hint": finding.hint,
+                    "accepted": finding.accepted,
                 }
                 for finding in result.findings
             ],

@@ -85,6 +85,7 @@ def _prose(subject: Subject, own: Path | None) -> str:
 def _record(subject: Subject, own: Path | None) -> str:
     changeset, results = subject.changeset, subject.evidence.results
     reading = subject.mac.reading if subject.mac else None
+    findings = [finding for result in results for finding in result.findings]
     macos = macos_result(subject.mac)
     return _render(
         "record",
@@ -94,12 +95,12 @@ def _record(subject: Subject, own: Path | None) -> str:
         base=changeset.base.commit or changeset.base.label,
         evidence=(*results, macos),
         macos_ran=macos.outcome is not Outcome.NOT_RUN,
-        findings=[finding for result in results for finding in result.findings],
+        findings=[finding for finding in findings if not finding.accepted],
         not_covered=[note for result in results for note in result.not_covered],
         timings=reading.timings if reading else (),
         machine=reading.machine if reading else None,
         left=changeset.left,
-        suppressed=changeset.operator.suppress,
+        accepted=[finding for finding in findings if finding.accepted],
         claims=subject.claims,
         approved_by=subject.approved_by,
     )

@@ -74,35 +74,35 @@ def _place(diagnostic: Diagnostic, checked: str, places: Places) -> Note | None:
 def _finding(diagnostic: Diagnostic, place: Note) -> Finding:
     rule, severity, hint = _rule(diagnostic)
     text, hint = diagnostic.text, hint or _reason(diagnostic)
-    if diagnostic.flag and rule == "warning":
+    if diagnostic.flag and rule == "host/warning":
         text = f"{text} [{diagnostic.flag}]"
-    return Finding(f"host/{rule}", severity, text, place.path, place.line, hint)
+    return Finding(rule, severity, text, place.path, place.line, hint)
 
 
 def _rule(diagnostic: Diagnostic) -> tuple[str, Severity, str]:
     text, flag = diagnostic.text, diagnostic.flag
     if _is_beyond_stand_ins(diagnostic):
-        return "unknown-to-stand-ins", Severity.WARNING, "check the spelling: only a Mac knows all of MPSGraph"
+        return "host/unknown-to-stand-ins", Severity.WARNING, "check the spelling: only a Mac knows all of MPSGraph"
     if missing := _MISSING_FILE.search(text):
-        return "missing-header", Severity.ERROR, f"no header is called {missing[1]}"
+        return "host/missing-header", Severity.ERROR, f"no header is called {missing[1]}"
     if "deleted function 'mtl_setArg'" in text:
         return (
-            "shader-argument",
+            "host/shader-argument",
             Severity.ERROR,
             "pass numbers, plain structs, tensors or buffers",
         )
     if diagnostic.is_error:
-        return "type-error", Severity.ERROR, ""
+        return "host/type-error", Severity.ERROR, ""
     if flag.startswith(("-Wunused", "-Wunneeded")):
         severity = Severity.ERROR if "function" in text else Severity.WARNING
-        return "unused", severity, "remove it with the code that used it"
+        return "host/unused", severity, "remove it with the code that used it"
     if flag == "-Wmissing-prototypes":
         return (
-            "undeclared-definition",
+            "host/undeclared-definition",
             Severity.ERROR,
             "no row of native_functions.yaml names it, or its ATen/ops header is not included; else make it static",
         )
-    return "warning", Severity.ERROR, ""
+    return "host/warning", Severity.ERROR, ""
 
 
 def _reason(diagnostic: Diagnostic) -> str:
