@@ -99,6 +99,7 @@ def plan(
 @_command
 def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket", json: bool = False) -> int:
     """Plan, check, commit on a branch, and draft the pull request."""
+    from pipeline import batch
     from pipeline.campaign import Campaign
     from pipeline.progress import progress
     from pipeline.report.migrated import migrated_as_data, print_migrated
@@ -107,7 +108,7 @@ def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket"
     operators = campaign.operators(op, all)
     console, results = Console(), []
     with progress("migrate", len(operators)) as step:
-        for done in campaign.migrate(operators):
+        for done in batch.migrate(campaign, operators):
             step(done.name)
             results.append(done)
             if not json:

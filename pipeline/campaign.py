@@ -1,13 +1,12 @@
-"""From names on the command line to plans, evidence, branches and drafts; one operator's failure stops no other."""
+"""The manifest, a source tree and the operators chosen from them: what every command begins with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.branches import BranchResult, Planned, Written, write_branches
 from pipeline.changeset import Changeset
 from pipeline.checks.run import Alone, Subject, check_kernel, run_checks
 from pipeline.errors import PipelineError, UsageError
@@ -16,29 +15,10 @@ from pipeline.manifest import MANIFEST, NO_FRAGMENT, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest, save_new_operators
 from pipeline.migration import Fragments, plan
 from pipeline.open_source import Source, open_source
-from pipeline.report.pull_request import render_pull_request
 from pipeline.rules import EVERY_RULE, Selection, require_known_suppressions
 from pipeline.snapshot import Snapshot
 
-DRAFTS = ".drafts"
 _NOT_READY = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED, State.LANDED)
-
-
-@dataclass(frozen=True)
-class Migrated:
-    """How far one operator came; `error` says what stopped it."""
-
-    name: str
-    changeset: Changeset | None = None
-    evidence: Evidence | None = None
-    branch: BranchResult | None = None
-    draft: Path | None = None
-    error: str = ""
-
-    @property
-    def succeeded(self) -> bool:
-        checked = self.evidence is not None and self.evidence.passed
-        return not self.error and checked and self.branch is not None and self.branch.written is not Written.LEFT_ALONE
 
 
 @dataclass(frozen=True)
@@ -81,7 +61,7 @@ class Campaign:
         return self.manifest.operator(name)
 
     def plan(self, operator: Operator) -> Changeset:
-        return plan(operator, self._fragments(operator), self.snapshot)
+        return plan(operator, self.fragments(operator), self.snapshot)
 
     def names(self, names: Iterable[str], everything: bool) -> list[str]:
         """As `operators`, for names that need not be in the manifest."""
@@ -99,7 +79,7 @@ class Campaign:
         operator = self.manifest.operator(name) if self.manifest.has(name) else Operator(name)
         if not (kernel or stub or device != "cpu"):
             return self.check(self._complete_plan(self.manifest.operator(name)), selection)
-        fragments = self._fragments(operator)
+        fragments = self.fragments(operator)
         if kernel:
             fragments = replace(fragments, kernel=_read(kernel))
         if stub:
@@ -113,7 +93,7 @@ class Campaign:
     def check(self, changeset: Changeset, selection: Selection = EVERY_RULE) -> Evidence:
         """Raises UsageError when the manifest suppresses a rule that does not exist."""
         require_known_suppressions(changeset.operator)
-        return run_checks(Subject(changeset, self._fragments(changeset.operator), self.root / ".cache"), selection)
+        return run_checks(Subject(changeset, self.fragments(changeset.operator), self.root / ".cache"), selection)
 
     def _complete_plan(self, operator: Operator) -> Changeset:
         """Raises PipelineError with what could not be planned."""
@@ -125,37 +105,7 @@ class Campaign:
     def add_operators(self, entries: Sequence[Mapping[str, Any]]) -> None:
         save_new_operators(self.root / MANIFEST, entries)
 
-    def migrate(self, operators: Iterable[Operator]) -> Iterator[Migrated]:
-        """Plan, check, commit and draft; yields each operator as it is done."""
-        if self.source.repository is None:
-            raise UsageError(f"{self.source.tree.label} is not a repository", hint="`invoke plan` works on it")
-        for operator in operators:
-            yield self._migrate(operator)
-
-    def _migrate(self, operator: Operator) -> Migrated:
-        assert self.source.repository is not None
-        try:
-            changeset = self.plan(operator)
-            if not changeset.complete:
-                return Migrated(operator.name, changeset, error="; ".join(changeset.gaps))
-            evidence = self.check(changeset)
-            if not evidence.passed:
-                return Migrated(operator.name, changeset, evidence, error="a check failed, so nothing was committed")
-            (branch,) = write_branches(self.source.repository, [Planned(changeset, evidence)], self.manifest.author)
-            draft = self._write_draft(changeset, evidence, branch)
-        except PipelineError as error:
-            return Migrated(operator.name, error=str(error))
-        return Migrated(operator.name, changeset, evidence, branch, draft)
-
-    def _write_draft(self, changeset: Changeset, evidence: Evidence, branch: BranchResult) -> Path | None:
-        if branch.written is Written.LEFT_ALONE:
-            return None
-        path = self.root / DRAFTS / f"{changeset.operator.name}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(render_pull_request(changeset, evidence, branch.commit), encoding="utf-8")
-        return path
-
-    def _fragments(self, operator: Operator) -> Fragments:
+    def fragments(self, operator: Operator) -> Fragments:
         return Fragments(self._fragment(operator.kernel), self._fragment(operator.host))
 
     def _fragment(self, path: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,7 @@ class Repository:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader: subprocess.Popen[bytes] | None = None
+        self._reading = threading.Lock()
 
     def run(self, *args: str, stdin: bytes | None = None, settings: Mapping[str, str] | None = None) -> bytes:
         """Run `git ARGS` here and return its output. Raises GitError with git's last line.
@@ -122,16 +124,17 @@ class Repository:
 
     def read(self, commit: str, path: str) -> bytes | None:
         """The content of a file at a commit, or None when it is not a file there."""
-        reader = self._start_reader()
-        assert reader.stdin is not None and reader.stdout is not None
         if "\n" in path:
             return None
-        reader.stdin.write(f"{commit}:{path}\n".encode())
-        reader.stdin.flush()
-        header = reader.stdout.readline().split()
-        if len(header) != 3 or header[-1] == b"missing":
-            return None
-        content = reader.stdout.read(int(header[2]) + 1)[:-1]
+        with self._reading:
+            reader = self._start_reader()
+            assert reader.stdin is not None and reader.stdout is not None
+            reader.stdin.write(f"{commit}:{path}\n".encode())
+            reader.stdin.flush()
+            header = reader.stdout.readline().split()
+            if len(header) != 3 or header[-1] == b"missing":
+                return None
+            content = reader.stdout.read(int(header[2]) + 1)[:-1]
         return content if header[1] == b"blob" else None
 
     def files(self, commit: str, prefix: str = "") -> tuple[str, ...]:

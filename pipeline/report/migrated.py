@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from pipeline.batch import Migrated
 from pipeline.branches import Written
-from pipeline.campaign import Migrated
 from pipeline.report.evidence import evidence_as_data, print_evidence
 from pipeline.report.plan import plan_as_data, print_files, say
 

@@ -1,0 +1,112 @@
+"""Many operators in one go: planned on one snapshot, checked side by side, committed as they come.
+
+One operator's failure stops no other. A branch is written only when its operator is done, so an interrupted run leaves
+finished operators finished and the others untouched; the next run finds them by their branches and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.branches import BranchResult, Planned, Written, write_branches
+from pipeline.campaign import Campaign
+from pipeline.changeset import Changeset
+from pipeline.errors import PipelineError, UsageError
+from pipeline.findings import Evidence
+from pipeline.git import Repository
+from pipeline.manifest import Operator
+from pipeline.report.pull_request import render_pull_request
+
+DRAFTS = ".drafts"
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """How far one operator came; `error` says what stopped it."""
+
+    name: str
+    changeset: Changeset | None = None
+    evidence: Evidence | None = None
+    branch: BranchResult | None = None
+    draft: Path | None = None
+    error: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        checked = self.evidence is not None and self.evidence.passed
+        return not self.error and checked and self.branch is not None and self.branch.written is not Written.LEFT_ALONE
+
+
+def migrate(campaign: Campaign, operators: Sequence[Operator], workers: int | None = None) -> Iterator[Migrated]:
+    """Plan, check, commit and draft; yields each operator as it is done, in the order they finish.
+
+    Planning goes on while earlier operators are checked; `workers` checks run at a time, one per processor when None.
+    Raises UsageError when the source is no repository.
+    """
+    repository = _repository(campaign)
+    pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+    try:
+        waiting: set[Future[Migrated]] = set()
+        for operator in operators:
+            planned = _plan(campaign, operator)
+            if planned.error:
+                yield planned
+            else:
+                waiting.add(pool.submit(_check, campaign, planned))
+            done = {future for future in waiting if future.done()}
+            waiting -= done
+            yield from _commit(campaign, repository, done)
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from _commit(campaign, repository, done)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _repository(campaign: Campaign) -> Repository:
+    if campaign.source.repository is None:
+        raise UsageError(f"{campaign.source.tree.label} is not a repository", hint="`invoke plan` works on it")
+    return campaign.source.repository
+
+
+def _plan(campaign: Campaign, operator: Operator) -> Migrated:
+    try:
+        changeset = campaign.plan(operator)
+    except PipelineError as error:
+        return Migrated(operator.name, error=str(error))
+    return Migrated(operator.name, changeset, error="; ".join(changeset.gaps))
+
+
+def _check(campaign: Campaign, planned: Migrated) -> Migrated:
+    assert planned.changeset is not None
+    evidence = campaign.check(planned.changeset)
+    error = "" if evidence.passed else "a check failed, so nothing was committed"
+    return replace(planned, evidence=evidence, error=error)
+
+
+def _commit(campaign: Campaign, repository: Repository, done: Iterable[Future[Migrated]]) -> Iterator[Migrated]:
+    """Write the branches of all that have passed in one stream."""
+    checked = [future.result() for future in done]
+    passed = [item for item in checked if not item.error]
+    yield from (item for item in checked if item.error)
+    planned = [Planned(item.changeset, item.evidence) for item in passed if item.changeset and item.evidence]
+    try:
+        branches = write_branches(repository, planned, campaign.manifest.author)
+    except PipelineError as error:
+        yield from (replace(item, error=str(error)) for item in passed)
+        return
+    for item, branch in zip(passed, branches, strict=True):
+        yield replace(item, branch=branch, draft=_write_draft(campaign, item, branch))
+
+
+def _write_draft(campaign: Campaign, item: Migrated, branch: BranchResult) -> Path | None:
+    if branch.written is Written.LEFT_ALONE or item.changeset is None or item.evidence is None:
+        return None
+    path = campaign.root / DRAFTS / f"{item.name}.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(render_pull_request(item.changeset, item.evidence, branch.commit), encoding="utf-8")
+    return path
