@@ -11,9 +11,9 @@ struct heaviside_functor {
   }
 };
 
-REGISTER_BINARY_OP(heaviside, float, float);
-REGISTER_BINARY_OP(heaviside, half, half);
-REGISTER_BINARY_OP(heaviside, bfloat, bfloat);
+REGISTER_OPMATH_BINARY_OP(heaviside, float, float);
+REGISTER_OPMATH_BINARY_OP(heaviside, half, half);
+REGISTER_OPMATH_BINARY_OP(heaviside, bfloat, bfloat);
 REGISTER_BINARY_OP(heaviside, long, long);
 REGISTER_BINARY_OP(heaviside, int, int);
 REGISTER_BINARY_OP(heaviside, short, short);

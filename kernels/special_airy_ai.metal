@@ -92,6 +92,12 @@ struct airy_ai_functor {
           0.464256578f};
       return horner(x + 1.5f, p);
     }
+    const float fourth_root = precise::sqrt(precise::sqrt(-x));
+    if (x < -5e7f) {
+      // No digit of the phase is right from here on; wrong as on CPU, then.
+      const float t = -2 * x * precise::sqrt(-x) / 3 + M_PI_4_F;
+      return 0.564189584f / fourth_root * precise::sin(t);
+    }
     // cos(z - pi/4) * f + sin(z - pi/4) * g / z, over sqrt(pi) * |x|^(1/4)
     const float2 z = zeta(-x);
     const float u = 1 / z.x;
@@ -116,7 +122,7 @@ struct airy_ai_functor {
     const float even = (cos_z + sin_z) * horner(u * u, f);
     const float odd = (sin_z - cos_z) * horner(u * u, g) * u;
     // 1 / sqrt(2 * pi): both sums above carry a factor sqrt(2).
-    return 0.398942280f * (even + odd) / precise::sqrt(precise::sqrt(-x));
+    return 0.398942280f * (even + odd) / fourth_root;
   }
 };
 

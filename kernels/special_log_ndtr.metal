@@ -27,7 +27,7 @@ struct log_ndtr_functor {
     if (x < 1) {
       return c10::metal::log1p(-0.5f * (1 - c10::metal::erf(t)));
     }
-    if (x > 14) {
+    if (x > 20) {
       return -0.0f;
     }
     // exp(-x^2 / 2), with what rounding the square left out.
