@@ -18,27 +18,43 @@ struct pow_tensor_tensor_functor {
   }
 
  private:
-  // exp(w * log(z)), where exp lets a modulus of 0 or infinity stand whatever
-  // the angle is, as annex G of C99 has it. log(0) is -infinity, so that only
-  // an infinite imaginary exponent counts beside the real one.
+  // exp(w * log(z)), with the infinities of annex G of C99.
   static inline float2 of_complex(const float2 z, const float2 w) {
-    if (z.x == 0 && z.y == 0) {
-      const float turn = isinf(w.y) ? w.y * precise::atan2(z.y, z.x) : 0;
-      const float r = precise::exp(-INFINITY * w.x - turn);
-      return r == 0 ? float2(0, 0) : float2(r, NAN);
-    }
-    const float log_r =
-        precise::log(c10::metal::hypot(::metal::fabs(z.x), ::metal::fabs(z.y)));
-    const float theta = precise::atan2(z.y, z.x);
-    const float r = precise::exp(w.x * log_r - w.y * theta);
-    const float angle = w.x * theta + w.y * log_r;
-    if (r == 0) {
+    const float2 a = ::metal::fabs(z);
+    const float r_z = any(isinf(a)) ? INFINITY : c10::metal::hypot(a.x, a.y);
+    const float2 log_z(precise::log(r_z), precise::atan2(z.y, z.x));
+    const float2 e = product(w, log_z);
+    if (e.x == -INFINITY) {
       return float2(0, 0);
     }
-    if (isinf(r) && !isfinite(angle)) {
+    const float r = precise::exp(e.x);
+    if (e.x == INFINITY && !isfinite(e.y)) {
       return float2(r, NAN);
     }
-    return r * float2(precise::cos(angle), precise::sin(angle));
+    return r * float2(precise::cos(e.y), precise::sin(e.y));
+  }
+
+  // The product of an infinite factor is infinite, though NaN may stand beside
+  // it.
+  static inline float2 product(float2 a, float2 b) {
+    const float2 plain = c10::metal::mul(a, b);
+    const bool2 infinite(any(isinf(a)), any(isinf(b)));
+    if (!all(isnan(plain)) || !any(infinite)) {
+      return plain;
+    }
+    a = select(
+        select(a, copysign(float2(0), a), isnan(a)),
+        direction(a),
+        bool2(infinite.x));
+    b = select(
+        select(b, copysign(float2(0), b), isnan(b)),
+        direction(b),
+        bool2(infinite.y));
+    return INFINITY * c10::metal::mul(a, b);
+  }
+
+  static inline float2 direction(const float2 a) {
+    return copysign(select(float2(0), float2(1), isinf(a)), a);
   }
 };
 
