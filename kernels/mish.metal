@@ -5,7 +5,8 @@ using namespace c10::metal;
 
 struct mish_functor {
   // With n = exp(x), tanh(log1p(n)) is n * (n + 2) / (n * (n + 2) + 2): nothing
-  // cancels. Above 20 it is 1 in float, and n would overflow in the end.
+  // cancels. Above 20 it is 1 in float, and n would overflow in the end. min
+  // drops NaN, which comes back with the factor x.
   template <typename T>
   inline T operator()(const T self) {
     const float x = static_cast<float>(self);
