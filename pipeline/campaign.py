@@ -44,11 +44,7 @@ class Campaign:
         """
         chosen = [self._operator(name, unlisted) for name in dict.fromkeys(names)]
         if everything:
-            chosen += [
-                operator
-                for operator in self.manifest.operators
-                if operator.status.state not in _NOT_READY and operator not in chosen
-            ]
+            chosen += [operator for operator in workable(self.manifest) if operator not in chosen]
         if not chosen:
             raise UsageError("no operator is named", hint="write --op NAME (repeatable) or --all")
         return chosen
@@ -112,6 +108,11 @@ class Campaign:
         if path == NO_FRAGMENT:
             return ""
         return (self.root / path).read_text(encoding="utf-8") if path else None
+
+
+def workable(manifest: Manifest) -> list[Operator]:
+    """Operators whose code is there and that nobody has decided on yet."""
+    return [operator for operator in manifest.operators if operator.status.state not in _NOT_READY]
 
 
 def _read(path: str) -> str:

@@ -309,3 +309,25 @@ def test_reviews_and_checks(site: Site) -> None:
     site.upstream.checks.append((pull.sha, "macos", "completed", "failure"))
     standing = run(site).standings["abs"]
     assert (standing.approved_by, standing.failed_checks) == (("ada",), ("macos",))
+
+
+def test_what_a_person_wrote_beside_an_operator_stands(site: Site) -> None:
+    path = site.folder / "bot" / "ops_manifest.yaml"
+    listed = Status(State.LISTED, reason="needs atomics that Metal lacks")
+    checked = Status(State.CHECKED, evidence="rows passed", at="2026-01-01T00:00:00Z")
+    save_status(path, "abs", listed)
+    save_status(path, "sign", checked)
+    assert [change.operator for change in run(site).changes] == ["frac"]
+    assert (status(site), status(site, "sign")) == (listed, checked)
+
+
+def test_evidence_goes_along(site: Site) -> None:
+    pull = proposed(site)
+    head = site.local.resolve("migrate/abs")
+    built = {head: Build(head, Level.FULL, Verdict.PASSED, "https://run/1", image="macos-15")}
+    run(site, built)
+    assert (status(site).evidence, status(site).image) == ("rows passed; macOS not run", "macos-15")
+    land(site.world, site.upstream, pull)
+    run(site, built)
+    assert status(site).state is State.LANDED
+    assert (status(site).evidence, status(site).image) == ("rows passed; macOS not run", "macos-15")

@@ -20,7 +20,7 @@ from pipeline.git import Repository
 from pipeline.pocket import build
 from tests.gitrepo import commit_files, git
 
-ROOT = Path(tasks.__file__).parent
+ROOT = tasks.ROOT
 
 
 @dataclass(frozen=True)

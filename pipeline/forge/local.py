@@ -21,6 +21,7 @@ class LocalForge:
     """One Markdown file a pull request, `N.md`: its state as a YAML header, then its body."""
 
     def __init__(self, root: Path, repository: Repository, clock: Clock) -> None:
+        self.root = root
         self.folder = root / FOLDER
         self._repository = repository
         self._clock = clock
@@ -40,7 +41,7 @@ class LocalForge:
         number = max((pull.number for pull in known), default=0) + 1
         made = PullRequest(
             number=number,
-            url=str(self._path(number)),
+            url=self._url(number),
             open=True,
             draft=True,
             title=new.title,
@@ -86,6 +87,10 @@ class LocalForge:
     def edit_issue(self, number: int, body: str) -> None:
         raise PipelineError(f"issue {number} cannot be edited without a token", hint="set GITHUB_TOKEN")
 
+    def _url(self, number: int) -> str:
+        """Relative to the manifest, into which it goes."""
+        return str(self._path(number).relative_to(self.root))
+
     def _path(self, number: int) -> Path:
         return self.folder / f"{number}.md"
 
@@ -104,7 +109,7 @@ class LocalForge:
             about = yaml.safe_load(header)
             return PullRequest(
                 number=number,
-                url=str(path),
+                url=self._url(number),
                 open=about["state"] == "open",
                 draft=bool(about["draft"]),
                 title=str(about["title"]),

@@ -47,7 +47,7 @@ def observe(
     for name in names:
         operator = known.get(name) or Operator(name)
         claim = surroundings.claim_on(footprint(operator, functions), ignored)
-        if claim == FREE and operator.claim:
+        if claim == FREE and operator.claim and place.public:
             claim = named_in_manifest(operator, ignored)
         seen[name] = _seen(place, overview, operator, claim, newest)
     return Observed(overview, seen)

@@ -25,6 +25,7 @@ _EARLY = (
     State.APPROVED,
 )
 _FINAL = (State.REJECTED, State.SUPERSEDED, State.LANDED, State.REVERTED)
+_PUBLIC = (State.PROPOSED, State.LANDED, State.REVERTED, State.REJECTED)
 _CLAIMED = "claimed: "
 
 
@@ -45,7 +46,7 @@ class Seen:
 
 def status_of(seen: Seen, now: datetime) -> Status:
     """The status to record; the recorded one when nothing but the time would change."""
-    status = _from_pulls(seen) or _from_claims(seen) or _from_branch(seen)
+    status = _with_evidence(seen, _from_pulls(seen) or _from_claims(seen) or _from_branch(seen))
     if replace(seen.recorded, at="") == replace(status, at=""):
         return seen.recorded
     return replace(status, at=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -59,6 +60,18 @@ def reconsidered(recorded: Status, pull: PullRequest) -> bool:
 def overtaken(seen: Seen) -> bool:
     """Whether an open pull request of ours has been made pointless by somebody's landed commit."""
     return seen.claim.state is ClaimState.LANDED and bool(seen.pulls) and seen.pulls[-1].open
+
+
+def _with_evidence(seen: Seen, status: Status) -> Status:
+    """What the branch's commit and its build say goes along into the states that follow."""
+    if status.state not in _PUBLIC:
+        return status
+    head, build = seen.head, seen.build
+    return replace(
+        status,
+        evidence=head.evidence if head is not None else seen.recorded.evidence,
+        image=build.image if build is not None else seen.recorded.image,
+    )
 
 
 def _from_pulls(seen: Seen) -> Status | None:
@@ -111,16 +124,22 @@ def _from_claims(seen: Seen) -> Status | None:
 def _from_branch(seen: Seen) -> Status:
     kept = {"link": seen.recorded.link, "reason": seen.recorded.reason} if _is_second_try(seen) else {}
     if seen.head is None:
-        state = State.LISTED if not seen.written else State.READY
-        if seen.written and seen.recorded.state is State.CHECKED:
+        if _still_true(seen):
             return seen.recorded
-        return Status(state, **kept)
+        return Status(State.READY if seen.written else State.LISTED, **kept)
     status = Status(State.BRANCHED, commit=seen.head.commit, evidence=seen.head.evidence, **kept)
     if seen.approval is not None and seen.approval.commit == seen.head.commit:
         return replace(_with_build(status, seen.build), state=State.APPROVED, reason=f"by {seen.approval.by}")
     if seen.head.foreign:
         return replace(status, reason=seen.head.foreign)
     return _with_build(status, seen.build)
+
+
+def _still_true(seen: Seen) -> bool:
+    """Without a branch: what a person wrote (listed, for a reason) and what a check found stand."""
+    if seen.recorded.state is State.LISTED:
+        return bool(seen.recorded.reason) or not seen.written
+    return seen.recorded.state in (State.READY, State.CHECKED) and seen.written
 
 
 def _is_second_try(seen: Seen) -> bool:

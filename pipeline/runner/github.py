@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -17,7 +17,8 @@ from github.WorkflowRun import WorkflowRun
 from pipeline.errors import PipelineError
 from pipeline.forge.clock import Clock
 from pipeline.forge.errors import ForgeError, Uncertain
-from pipeline.forge.session import Credentials, asking
+from pipeline.forge.session import Credentials, asking, connect
+from pipeline.manifest import Manifest
 from pipeline.runner.archive import BadArchive, Bounds, unpack
 from pipeline.runner.build import Build, Level, Request, Verdict, parse_title
 from pipeline.runner.read import Finished, Reading, read_run
@@ -178,6 +179,15 @@ class MacRunner:
     def _run(self, number: int) -> Run:
         with asking(f"look at run {number} of {self.repository}"):
             return _as_run(self._repository.get_workflow_run(number))
+
+
+def open_runner(manifest: Manifest, environment: Mapping[str, str], clock: Clock) -> MacRunner | None:
+    """The runners of the manifest's `runner` repository, or of the one an action runs in; None without a token."""
+    credentials = Credentials.from_environment(environment)
+    repository = manifest.runner or environment.get("GITHUB_REPOSITORY", "")
+    if credentials is None or not repository:
+        return None
+    return MacRunner(connect(credentials, clock), credentials, repository, clock)
 
 
 def as_build(request: Request, run: Run, reading: Reading) -> Build:

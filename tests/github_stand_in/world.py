@@ -164,6 +164,7 @@ class World:
         repo = self.repos[full_name] = Repo(full_name, self.new_id(), Repository(path), parent)
         repo.git.run("config", "http.receivepack", "true")
         repo.git.run("config", "uploadpack.allowAnySHA1InWant", "true")
+        repo.git.run("config", "uploadpack.allowFilter", "true")
         return repo
 
     def fork(self, full_name: str, owner: str) -> Repo:

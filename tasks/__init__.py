@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
-import functools
 import json as json_format
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from invoke.context import Context
-from invoke.exceptions import Exit, ParseError
-from invoke.parser import Parser
 from invoke.tasks import task
 from rich.console import Console
 
-ROOT = Path(__file__).parent
+from tasks.command import ALL, JSON, OP, SOURCE, command, wrong_use_exits_2
+from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
 
-_OP = "operator to work on, by its name in ops_manifest.yaml (repeatable)"
-_ALL = "every operator that is ready"
-_SOURCE = "pocket, PATH[@REF], wheel:VERSION or URL[@REF]"
-_JSON = "print data instead of text"
+__all__ = ["approve", "build", "claims", "propose", "push", "ready", "sync", "workflows"]
 
+ROOT = Path(__file__).parents[1]
 
-def _command(body: Callable[..., int]) -> Any:
-    """Turn what a command returns into the exit code, and an error into one line on stderr."""
+# invoke puts a package of tasks on the path, but not what stands beside it.
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
 
-    @functools.wraps(body)
-    def run(*args: Any, **options: Any) -> None:
-        from pipeline.errors import PipelineError, UsageError
-
-        try:
-            code = body(*args, **options)
-        except UsageError as error:
-            raise Exit(f"error: {error}", code=2) from None
-        except PipelineError as error:
-            raise Exit(f"error: {error}", code=1) from None
-        if code:
-            raise Exit(code=code)
-
-    return run
-
-
-def _wrong_use_exits_2() -> None:
-    """invoke ends with 1 on an unknown option; here 1 means that an operator failed, so wrong use must be 2."""
-    parse = Parser.parse_argv
-
-    @functools.wraps(parse)
-    def parse_argv(self: Parser, argv: list[str]) -> Any:
-        try:
-            return parse(self, argv)
-        except ParseError as error:
-            raise Exit(f"error: {error}", code=2) from None
-
-    Parser.parse_argv = parse_argv  # type: ignore[method-assign]
-
-
-_wrong_use_exits_2()
+wrong_use_exits_2()
 
 
 @task
-@_command
+@command
 def pocket(_: Context) -> int:
     """Build the pocket repository, the default source, and print where it is."""
     from pipeline.pocket import build
@@ -71,9 +36,9 @@ def pocket(_: Context) -> int:
 
 @task(
     iterable=["op"],
-    help={"op": _OP, "all": _ALL, "source": _SOURCE, "json": _JSON, "diff": "print the unified diff instead"},
+    help={"op": OP, "all": ALL, "source": SOURCE, "json": JSON, "diff": "print the unified diff instead"},
 )
-@_command
+@command
 def plan(
     _: Context, op: list[str], all: bool = False, source: str = "pocket", diff: bool = False, json: bool = False
 ) -> int:
@@ -95,8 +60,8 @@ def plan(
     return 1 if [changeset for changeset in changesets if not changeset.complete] else 0
 
 
-@task(iterable=["op"], help={"op": _OP, "all": _ALL, "source": _SOURCE, "json": _JSON})
-@_command
+@task(iterable=["op"], help={"op": OP, "all": ALL, "source": SOURCE, "json": JSON})
+@command
 def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket", json: bool = False) -> int:
     """Plan, check, commit on a branch, and draft the pull request."""
     from pipeline import batch
@@ -121,19 +86,19 @@ def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket"
 @task(
     iterable=["op", "rule", "skip_rule"],
     help={
-        "op": f"{_OP}; with --kernel also any operator that OpInfo or aten knows",
-        "all": _ALL,
+        "op": f"{OP}; with --kernel also any operator that OpInfo or aten knows",
+        "all": ALL,
         "kernel": "kernel to check instead of the manifest's",
         "stub": "host stub to check instead of the manifest's",
-        "source": _SOURCE,
+        "source": SOURCE,
         "device": "cpu, or mps on a Mac",
         "rule": "only rules that match, such as contract/* or style/format (repeatable)",
         "skip_rule": "rules to leave out (repeatable)",
         "sarif": "file to write the findings to, for GitHub's code scanning",
-        "json": _JSON,
+        "json": JSON,
     },
 )
-@_command
+@command
 def check(
     _: Context,
     op: list[str],
@@ -174,8 +139,8 @@ def check(
     return 1 if [name for name, evidence in results if not evidence.passed] else 0
 
 
-@task(help={"source": _SOURCE, "json": _JSON, "write": "add operators that run on MPSGraph to the manifest as listed"})
-@_command
+@task(help={"source": SOURCE, "json": JSON, "write": "add operators that run on MPSGraph to the manifest as listed"})
+@command
 def survey(_: Context, source: str = "pocket", json: bool = False, write: bool = False) -> int:
     """Tell, per dispatch row, whether a tree runs it on MPSGraph, where, and what stands in the way."""
     from pipeline.campaign import Campaign
@@ -195,8 +160,8 @@ def survey(_: Context, source: str = "pocket", json: bool = False, write: bool =
     return 0
 
 
-@task(help={"json": _JSON})
-@_command
+@task(help={"json": JSON})
+@command
 def status(_: Context, json: bool = False) -> int:
     """Show how far every operator of the manifest has come."""
     from pipeline.manifest import MANIFEST

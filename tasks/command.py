@@ -1,0 +1,48 @@
+"""What all commands share: exit codes, errors in one line, and the words for common options."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from invoke.exceptions import Exit, ParseError
+from invoke.parser import Parser
+
+OP = "operator to work on, by its name in ops_manifest.yaml (repeatable)"
+ALL = "every operator that is ready"
+SOURCE = "pocket, PATH[@REF], wheel:VERSION or URL[@REF]"
+JSON = "print data instead of text"
+
+
+def command(body: Callable[..., int]) -> Any:
+    """Turn what a command returns into the exit code, and an error into one line on stderr."""
+
+    @functools.wraps(body)
+    def run(*args: Any, **options: Any) -> None:
+        from pipeline.errors import PipelineError, UsageError
+
+        try:
+            code = body(*args, **options)
+        except UsageError as error:
+            raise Exit(f"error: {error}", code=2) from None
+        except PipelineError as error:
+            raise Exit(f"error: {error}", code=1) from None
+        if code:
+            raise Exit(code=code)
+
+    return run
+
+
+def wrong_use_exits_2() -> None:
+    """invoke ends with 1 on an unknown option; here 1 means that an operator failed, so wrong use must be 2."""
+    parse = Parser.parse_argv
+
+    @functools.wraps(parse)
+    def parse_argv(self: Parser, argv: list[str]) -> Any:
+        try:
+            return parse(self, argv)
+        except ParseError as error:
+            raise Exit(f"error: {error}", code=2) from None
+
+    Parser.parse_argv = parse_argv  # type: ignore[method-assign]
