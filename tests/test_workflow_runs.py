@@ -68,7 +68,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
         public = key.with_suffix(".pub").read_text().split()
         files: dict[str, bytes | None] = {
             str(path.relative_to(ROOT)): path.read_bytes()
-            for part in ("pipeline", "tasks", "workflows", "kernels", "stubs")
+            for part in ("pipeline", "tasks", "workflows", "kernels", "stubs", "docs")
             for path in (ROOT / part).rglob("*")
             if path.is_file() and "__pycache__" not in path.parts
         }
