@@ -53,7 +53,14 @@ class Memory:
         self._checked = checked
         self._blocks = self._collect()
         for index, block in enumerate(self._blocks):
-            self._place(index, block)
+            if not block.constant:
+                self._place(index, block)
+        for item in bound:
+            if item.pointers is not None:
+                item.pointers[:] = [self._moved(tensor) for tensor in item.tensors]
+        for index, block in enumerate(self._blocks):
+            if block.constant:
+                self._place(index, block)
         self.addresses = [self._address(item) for item in bound]
 
     def _collect(self) -> list[_Block]:
@@ -78,18 +85,14 @@ class Memory:
             block.mask = _mask(block)
 
     def _address(self, item: Bound) -> int:
-        if item.pointers is not None:
-            for position, tensor in enumerate(item.tensors):
-                item.pointers[position] = self._moved(tensor)
-        return self._moved(item.tensors[0]) if item.tensors and item.pointers is None else self._constant(item.address)
+        if item.tensors and item.pointers is None:
+            return self._moved(item.tensors[0])
+        return next(block.placed for block in self._blocks if block.address == item.address)
 
     def _moved(self, tensor: torch.Tensor) -> int:
         start = tensor.untyped_storage().data_ptr()
         block = next(block for block in self._blocks if block.address == start)
         return block.placed + tensor.data_ptr() - start
-
-    def _constant(self, address: int) -> int:
-        return next(block.placed for block in self._blocks if block.address == address)
 
     def regions(self) -> ctypes.Array[Region]:
         """What an instrumented kernel may use."""

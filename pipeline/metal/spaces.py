@@ -60,15 +60,16 @@ def _mixes_spaces(message: str) -> bool:
     if "pointer" not in message and "reference" not in message:
         types = [text for text in types if re.search(r"[*&[]", text)]  # a value may come from anywhere
     pairs = [(a, b) for i, a in enumerate(types) for b in types[i + 1 :]]
-    return any(_differ_in_space(a, b) for a, b in pairs)
+    return any(_differ_in_space(a, b, whatever="cast" in message) for a, b in pairs)
 
 
-def _differ_in_space(a: str, b: str) -> bool:
+def _differ_in_space(a: str, b: str, *, whatever: bool) -> bool:
+    """Whether two types are of different spaces and otherwise the same, or whatever they are otherwise."""
     spaces_a, spaces_b = QUALIFIER.findall(a), QUALIFIER.findall(b)
     if "__generic" in spaces_a + spaces_b or not spaces_a or not spaces_b or spaces_a == spaces_b:
         return False
     bare_a, bare_b = (re.sub(r"\bconst\b|\[[^]]*\]|[\s*&()]", "", QUALIFIER.sub("", text)) for text in (a, b))
-    return bare_a == bare_b
+    return whatever or bare_a == bare_b
 
 
 def _in_metal(message: str) -> str:
