@@ -422,6 +422,22 @@ def test_a_using_stays_while_something_draws_on_it() -> None:
     assert after is not None and "using namespace mps;" in after and "lib" not in after
 
 
+@pytest.mark.parametrize(
+    ("push", "pop"),
+    [
+        ('C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused")\n', "C10_DIAGNOSTIC_POP()\n"),
+        (
+            '#pragma clang diagnostic push\n#pragma clang diagnostic ignored "-Wunused"\n',
+            "#pragma clang diagnostic pop\n",
+        ),
+    ],
+)
+def test_switched_off_warnings_go_with_the_code_they_were_for(push: str, pop: str) -> None:
+    text = f"namespace at::native {{\n{push}Tensor f_mps(int a) {{\n}}\n{pop}\nTensor g_mps() {{\n}}\n}}\n"
+    assert removed_text(text, "f_mps") == "namespace at::native {\n\nTensor g_mps() {\n}\n}\n"
+    assert removed_text(text, "g_mps") == f"namespace at::native {{\n{push}Tensor f_mps(int a) {{\n}}\n{pop}}}\n"
+
+
 def test_all_overloads_and_forward_declarations_go() -> None:
     text = (
         "namespace at::native {\nTensor f_mps(int);\nTensor f_mps(int a) {\n}\nTensor f_mps(float a) {\n}\n"
@@ -480,6 +496,8 @@ def test_a_registered_stub_goes_with_its_graph() -> None:
             "this M line also makes f_mps_",
         ),
         ("namespace at::native {\nTensor f_mps() { } int x;\n}\n", ["f_mps"], 2, "other code shares its line"),
+        ("#define A(x) x {\n\nA(f_mps)\n", ["f_mps"], 3, "what A expands to cannot be read: '{' is never closed"),
+        ("namespace at::native {\nTensor f_mps() {\n", ["f_mps"], 2, "'{' is never closed"),
     ],
 )
 def test_what_would_break_the_rest_is_refused(text: str, functions: list[str], line: int, message: str) -> None:
@@ -487,6 +505,16 @@ def test_what_would_break_the_rest_is_refused(text: str, functions: list[str], l
         remove_legacy(HostFiles({UNARY: text}), functions)
     assert (refused.value.path, refused.value.line) == (UNARY, line)
     assert message in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_still_uses_what_it_names() -> None:
+    other = f"{OPERATIONS}/Other.mm"
+    uneven = "#if A\nvoid f() {\n#else\nvoid g() {\n#endif\n  mps::both(a, b);\n}\n"
+    edit = remove({**TREE, other: uneven}, "min_out_mps", "max_out_mps")
+    assert other not in edit.files
+    assert "both" in (edit.files[f"{FOLDER}/Utils.h"] or "")
+    with pytest.raises(Refusal, match="still uses min_out_mps"):
+        remove({**TREE, other: uneven.replace("mps::both", "min_out_mps")}, "min_out_mps")
 
 
 def test_functions_that_are_not_there_are_reported() -> None:

@@ -58,6 +58,8 @@ def test_what_grows_without_end_is_refused() -> None:
     doubling = [f"A{n} A{n - 1} A{n - 1}" for n in range(1, 60)]
     with pytest.raises(Refusal, match="expand"):
         expanded("A59", "A0 x", *doubling)
+    with pytest.raises(Refusal, match="nest"):
+        expanded("A(" * 3000 + ")" * 3000, "A(a) a")
 
 
 @given(st.text(alphabet='AB(), #\\"\n/*x', max_size=40), st.text(alphabet='AB(), #"x', max_size=30))

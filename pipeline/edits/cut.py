@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from pipeline.edits.items import Item, Kind
@@ -10,6 +11,8 @@ from pipeline.edits.lexer import directive_name
 from pipeline.errors import Refusal
 
 _SILENT = (Kind.BLANK, Kind.COMMENT)
+_PUSH = re.compile(r"diagnostic\s+push\b|DIAGNOSTIC_PUSH")
+_POP = re.compile(r"diagnostic\s+pop\b|DIAGNOSTIC_POP")
 _CLOSING = (Kind.CLOSE, Kind.ENDIF, Kind.ELSE)
 
 
@@ -17,11 +20,15 @@ def with_surroundings(items: Sequence[Item], dead: Collection[int]) -> frozenset
     """`dead` with what goes along: scopes and `#if` groups that become empty, and comments about dead items."""
     gone = set(dead)
     groups = groups_of(items)
+    pairs = _diagnostic_pairs(items)
     size = -1
     while size != len(gone):
         size = len(gone)
         for group in groups:
             _add_emptied(items, group, gone)
+        for push, pop in pairs:
+            if _emptied(items, [index for index in range(push + 1, pop) if not _is_pragma(items[index])], gone):
+                gone.update(range(push, pop + 1))
     gone |= {index for index, item in enumerate(items) if item.kind is Kind.COMMENT and _orphaned(items, index, gone)}
     return frozenset(gone)
 
@@ -86,6 +93,23 @@ def groups_of(items: Sequence[Item]) -> list[list[int]]:
         elif item.kind in (Kind.CLOSE, Kind.ENDIF):
             found.append([*opened.pop(), index])
     return found
+
+
+def _diagnostic_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """Where compiler warnings are switched off and on again, by pragma or by a macro such as C10_DIAGNOSTIC_POP."""
+    found: list[tuple[int, int]] = []
+    pushed: list[int] = []
+    for index, item in enumerate(items):
+        if _is_pragma(item) or item.kind is Kind.CALL:
+            if _PUSH.search(item.code):
+                pushed.append(index)
+            elif _POP.search(item.code) and pushed and items[pushed[-1]].parents == item.parents:
+                found.append((pushed.pop(), index))
+    return found
+
+
+def _is_pragma(item: Item) -> bool:
+    return item.kind is Kind.DIRECTIVE and directive_name(item.code) == "pragma"
 
 
 def _add_emptied(items: Sequence[Item], group: list[int], gone: set[int]) -> None:

@@ -189,6 +189,9 @@ def _carried_out(
         [name for name in functions if not definitions(host, name)]
         + [stub for stub in stubs if not registrations(host, stub)]
     )
+    for name in missing:
+        if (refusal := host.refusal(name)) is not None:
+            raise refusal
     for user in liveness.users(set(functions) - set(missing), dead | touched):
         item = host[user.path].items[user.index]
         name = next(name for name in functions if name in host[user.path].entries[user.index].uses)

@@ -11,6 +11,7 @@ from functools import cached_property
 from pipeline.edits.items import Item, Kind
 from pipeline.edits.objcpp import split
 from pipeline.edits.preprocessor import Macro, arguments, expand, macro_of
+from pipeline.errors import Refusal
 
 _INCLUDE = re.compile(r'#[ \t]*(?:include|import)[ \t]*[<"]([^>"]+)[>"]')
 _REGISTRATION = re.compile(r"REGISTER_(?:MPS_)?DISPATCH")
@@ -103,13 +104,36 @@ class HostFile:
         uses, selectors, calls = _mentions(item.code)
         if item.kind is Kind.DEFINE or self.macros.keys().isdisjoint(selectors):
             return Entry(item, (item,), uses - _only_declared(item), selectors, calls)
-        code = expand(item.code, self.macros)
-        parts = split(code, self.path) if item.kind is Kind.CALL and item.macro in self.macros else (item,)
+        try:
+            code = expand(item.code, self.macros)
+            parts = split(code) if item.kind is Kind.CALL and item.macro in self.macros else (item,)
+        except Refusal as refused:
+            message = f"what {item.macro or 'this'} expands to cannot be read: {refused.message}"
+            raise Refusal(message, path=self.path or None, line=item.line) from None
         expanded_uses, expanded_selectors, expanded_calls = _mentions(code)
         return Entry(item, parts, uses | expanded_uses, selectors | expanded_selectors, calls | expanded_calls)
 
 
-_host_file = functools.lru_cache(maxsize=1024)(HostFile)
+class UnreadableFile(HostFile):
+    """A file that cannot be split or evaluated: one item, with everything it mentions in use. `refusal` says why."""
+
+    def __init__(self, path: str, text: str, refusal: Refusal) -> None:
+        self.path = path
+        self.text = text
+        self.refusal = refusal
+        self.items = (Item(Kind.OTHER, text, 0, 1, text),)
+        self.own_macros = ()
+        self.macros = {}
+
+
+@functools.lru_cache(maxsize=1024)
+def _host_file(path: str, text: str, inherited: tuple[Macro, ...] = ()) -> HostFile:
+    try:
+        file = HostFile(path, text, inherited)
+        assert len(file.entries) == len(file.items)  # evaluated here, where a macro that cannot be read is caught
+    except Refusal as refusal:
+        return UnreadableFile(path, text, refusal)
+    return file
 
 
 class HostFiles:
@@ -124,11 +148,16 @@ class HostFiles:
         return tuple(sorted(self.texts))
 
     def __getitem__(self, path: str) -> HostFile:
-        """Raises Refusal where the file cannot be split."""
+        """The file, an UnreadableFile where it cannot be split: it may still name what others define."""
         macros: dict[str, Macro] = {}
         for header in self._reached(path):
             macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
         return _host_file(path, self.texts[path], tuple(macros.values()))
+
+    def refusal(self, name: str) -> Refusal | None:
+        """Why a file that mentions `name` cannot be read, if there is one."""
+        files = (self[path] for path in self.paths if name in self.texts[path])
+        return next((file.refusal for file in files if isinstance(file, UnreadableFile)), None)
 
     @cached_property
     def defining(self) -> Mapping[str, tuple[Place, ...]]:

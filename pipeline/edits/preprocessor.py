@@ -16,6 +16,7 @@ _PIECE = re.compile(
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)(\(([^()]*)\))?(.*)", re.DOTALL)
 _BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _LONGEST = 1_000_000
+_DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def _pieces(text: str) -> list[str]:
     ]
 
 
-def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozenset[str]) -> str:
+def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozenset[str], depth: int = 0) -> str:
+    if depth > _DEEPEST:
+        raise Refusal(f"macro calls nest more than {_DEEPEST} deep")
     out: list[str] = []
     at = 0
     while at < len(pieces):
@@ -101,11 +104,11 @@ def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozense
                 continue
             at = after
             given = _fitting(given, macro.parameters)
-        expanded = [_expand(_pieces(argument), macros, hidden) for argument in given]
+        expanded = [_expand(_pieces(argument), macros, hidden, depth + 1) for argument in given]
         body = macro.with_arguments(given, expanded)
         if len(body) > _LONGEST:
             raise Refusal(f"macro {macro.name} expands to more than {_LONGEST} characters")
-        out.append(_expand(_pieces(body), macros, hidden | {piece}))
+        out.append(_expand(_pieces(body), macros, hidden | {piece}, depth + 1))
     text = "".join(out)
     if len(text) > _LONGEST:
         raise Refusal(f"macros expand to more than {_LONGEST} characters")
