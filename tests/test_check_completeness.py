@@ -132,6 +132,13 @@ def test_the_trees_own_build_file_decides() -> None:
     assert rules(changed) == ["not-built"]
 
 
+def test_a_recursive_glob_finds_files_in_folders_below() -> None:
+    cmake = 'file(GLOB_RECURSE native_mps_metal "native/mps/*.metal")\nfile(GLOB native_mps_mm "native/mps/*.mm")\n'
+    build = {"aten/src/ATen/CMakeLists.txt": cmake}
+    assert rules(change({**RIGHT, f"{KERNELS}/Sign.metal": "//\n"}, more=build)) == []
+    assert rules(change({**RIGHT, NEW.replace("UnaryKernel", "Sign"): "//\n"}, more=build)) == ["not-built"]
+
+
 def test_a_function_that_keeps_its_row_keeps_its_name() -> None:
     keep = replace(SIGN, stub="", dispatch=Dispatch.KEEP)
     metal = LEGACY.replace('unary(self, output, @"sign")', "launch(self, output)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pipeline.changeset import Changeset
 from pipeline.edits.definitions import definitions, registrations
@@ -18,6 +19,18 @@ _CHECK = "completeness"
 _USUAL_GLOBS = ("native/mps/*.mm", "native/mps/operations/*.mm", "native/mps/kernels/*.metal")
 _BUILD_FILE = "aten/src/ATen/CMakeLists.txt"
 _BUILT = (".mm", ".metal", ".cpp")
+
+
+@dataclass(frozen=True)
+class _Glob:
+    """A pattern of CMake's file(GLOB) or, with `recurses`, file(GLOB_RECURSE), which looks into folders below too."""
+
+    pattern: str
+    recurses: bool
+
+    def finds(self, path: str) -> bool:
+        deep = self.recurses or path.count("/") == self.pattern.count("/")
+        return deep and fnmatch.fnmatch(path, self.pattern)
 
 
 def check_completeness(changeset: Changeset) -> CheckResult:
@@ -92,7 +105,7 @@ def _unbuilt(changeset: Changeset, after: SourceTree) -> Iterator[Finding]:
         if change.before is not None or not change.path.startswith(MPS) or not change.path.endswith(_BUILT):
             continue
         relative = change.path.removeprefix("aten/src/ATen/")
-        if not any(fnmatch.fnmatch(relative, glob) and relative.count("/") == glob.count("/") for glob in globs):
+        if not any(glob.finds(relative) for glob in globs):
             yield _error(
                 "completeness/not-built",
                 "no glob of the build finds this new file",
@@ -101,11 +114,13 @@ def _unbuilt(changeset: Changeset, after: SourceTree) -> Iterator[Finding]:
             )
 
 
-def _build_globs(tree: SourceTree) -> tuple[str, ...]:
-    if not tree.has(_BUILD_FILE):
-        return _USUAL_GLOBS
-    found = re.findall(r'"(native/mps/[^"]*\*[^"]*)"', tree.read(_BUILD_FILE).decode())
-    return tuple(found) or _USUAL_GLOBS
+def _build_globs(tree: SourceTree) -> tuple[_Glob, ...]:
+    found: list[_Glob] = []
+    if tree.has(_BUILD_FILE):
+        text = tree.read(_BUILD_FILE).decode()
+        for recurses, patterns in re.findall(r"file\(\s*GLOB(_RECURSE)?\b([^)]*)\)", text):
+            found += [_Glob(each, bool(recurses)) for each in re.findall(r'"(native/mps/[^"]*)"', patterns)]
+    return tuple(found) or tuple(_Glob(each, recurses=False) for each in _USUAL_GLOBS)
 
 
 def _error(rule: str, message: str, path: str, line: int | None = None, hint: str = "") -> Finding:
