@@ -368,6 +368,11 @@ def test_a_macro_line_is_replaced_by_a_function_written_out() -> None:
     assert edit.files[LEGACY] == text.replace("MAKE(sin_out_mps)\n", "\n" + added.pieces[0].text)
 
 
+def test_a_fragment_that_calls_what_goes_is_refused() -> None:
+    with pytest.raises(Refusal, match="the fragment uses cos_out_mps, which goes"):
+        place(PATH, fragment("cos", "  cos_out_mps(iter.input(0), iter.output());"), "cos_out_mps")
+
+
 def test_a_target_that_loses_all_it_had_starts_afresh() -> None:
     files = {LEGACY: "// Copyright\n\nnamespace at::native {\nTensor cos_mps() {\n}\n}\n"}
     edit = place_fragment(HostFiles(files), LEGACY, read_fragment(fragment("cos")), ["cos_mps"])

@@ -131,7 +131,8 @@ def _places(
     going = {place for place in found if place not in replaced}
     for place in sorted(going):
         refuse_partial(host[place.path].entries[place.index], place.path, {*functions, *stubs})
-    return frozenset(going) | (declarations(host, functions) if not replaced else frozenset())
+    staying = {name for place in replaced for name in host[place.path].items[place.index].names}
+    return frozenset(going) | declarations(host, set(functions) - staying)
 
 
 def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, str]:
@@ -182,9 +183,8 @@ def _carried_out(
     headers: Headers,
 ) -> HostEdit:
     coming = frozenset().union(*(entry.uses for entry in task.coming))
-    liveness = liveness_of(host)
     touched = task.removed | task.replaced.keys()
-    dead = task.removed | liveness.died(touched, coming | frozenset(kept))
+    dead = task.removed | liveness_of(host).died(touched, coming | frozenset(kept))
     missing = tuple(
         [name for name in functions if not definitions(host, name)]
         + [stub for stub in stubs if not registrations(host, stub)]
@@ -192,11 +192,7 @@ def _carried_out(
     for name in missing:
         if (refusal := host.refusal(name)) is not None:
             raise refusal
-    for user in liveness.users(set(functions) - set(missing), dead | touched):
-        item = host[user.path].items[user.index]
-        name = next(name for name in functions if name in host[user.path].entries[user.index].uses)
-        raise Refusal(f"{', '.join(item.names) or item.kind.value} still uses {name}", path=user.path, line=item.line,
-                      hint=f"remove it in the same change, or keep {name}")  # fmt: skip
+    _refuse_use(host, task, set(functions) - set(missing), dead | touched)
     gone: dict[str, frozenset[int]] = {}
     for path in sorted({place.path for place in dead | touched}):
         here = {place.index for place in dead if place.path == path}
@@ -205,6 +201,20 @@ def _carried_out(
         here |= followers(host, host[path], here | also, added, headers) - also
         gone[path] = with_surroundings(host[path].items, here)
     return _written(host, _without_deleted_headers(host, gone), task, missing)
+
+
+def _refuse_use(host: HostFiles, task: _Task, names: Collection[str], going: Collection[Place]) -> None:
+    """Raises Refusal where code that stays or comes still calls one of the functions `names`."""
+    own = {name for entry in task.coming for name in entry.functions}
+    for name in sorted(names):
+        if name not in own and any(name in entry.uses for entry in task.coming):
+            raise Refusal(f"the fragment uses {name}, which goes", path=task.target, hint=f"do without {name}")
+    for user in liveness_of(host).users(names, going):
+        entry = host[user.path].entries[user.index]
+        name = min(name for name in names if name in entry.uses)
+        what = ", ".join(entry.item.names) or entry.item.kind.value
+        raise Refusal(f"{what} still uses {name}", path=user.path, line=entry.item.line,
+                      hint=f"remove it in the same change, or keep {name}")  # fmt: skip
 
 
 def _without_deleted_headers(host: HostFiles, gone: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
