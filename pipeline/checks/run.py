@@ -15,6 +15,7 @@ from pipeline.checks.completeness import check_completeness
 from pipeline.checks.host import check_host
 from pipeline.checks.numerics import check_numerics
 from pipeline.checks.rows import check_rows
+from pipeline.checks.style import check_style, check_style_of_fragments
 from pipeline.errors import PipelineError
 from pipeline.findings import CheckResult, Evidence
 from pipeline.manifest import Operator
@@ -80,6 +81,16 @@ def _host(subject: Subject) -> CheckResult:
     return check_host(changeset.after(), changeset.paths(), subject.cache / "host", changeset.base)
 
 
+def _style(subject: Subject) -> CheckResult:
+    return check_style(subject.changeset)
+
+
+def _style_alone(alone: Alone) -> CheckResult:
+    operator, fragments = alone.operator, alone.fragments
+    kernel = (operator.kernel, fragments.kernel or "")
+    return check_style_of_fragments(kernel, (operator.host, fragments.host or ""), alone.tree)
+
+
 def _numerics(subject: Subject) -> CheckResult:
     changeset = subject.changeset
     if not subject.fragments.kernel:
@@ -100,10 +111,12 @@ CHECKS: Mapping[str, Callable[[Subject], CheckResult]] = {
     "rows": _rows,
     "completeness": _completeness,
     "host": _host,
+    "style": _style,
     "numerics": _numerics,
 }
 
 CHECKS_OF_A_KERNEL: Mapping[str, Callable[[Alone], CheckResult]] = {
+    "style": _style_alone,
     "numerics": _numerics_alone,
 }
 
