@@ -67,7 +67,7 @@ def position_of(text: str, offset: int) -> tuple[str, int]:
     """File and line (1-based) of an offset into preprocessed text, by the line markers before it."""
     file, line, last = "", 1, 0
     for match in LINE_MARKER.finditer(text, 0, offset):
-        file, line, last = match.group(2), int(match.group(1)), match.end() + 1
+        file, line, last = match.group(2), int(match.group(1)), text.index("\n", match.end()) + 1
     return file, line + text.count("\n", last, offset)
 
 
