@@ -63,13 +63,53 @@ kernel void huber_backward_strided(
       huber_backward_functor()(a, b, c, params);
 }
 
-#define REGISTER_HUBER_BACKWARD_OP(DTYPE)                  \
-  template [[host_name("huber_backward_dense_" #DTYPE)]]   \
-  [[kernel]] decltype(huber_backward_dense<DTYPE>)         \
-      huber_backward_dense<DTYPE>;                         \
-  template [[host_name("huber_backward_strided_" #DTYPE)]] \
-  [[kernel]] decltype(huber_backward_strided<DTYPE>)       \
-      huber_backward_strided<DTYPE>
+// Operands of any dtype, the output's first in types.
+template <typename T>
+kernel void huber_backward_strided_cast(
+    device void* grad_input [[buffer(0)]],
+    constant void* input [[buffer(1)]],
+    constant void* target [[buffer(2)]],
+    constant void* grad_output [[buffer(3)]],
+    constant HuberBackwardParams& params [[buffer(4)]],
+    constant long* sizes [[buffer(5)]],
+    constant long* grad_input_strides [[buffer(6)]],
+    constant long* input_strides [[buffer(7)]],
+    constant long* target_strides [[buffer(8)]],
+    constant long* grad_output_strides [[buffer(9)]],
+    constant uint& ndim [[buffer(10)]],
+    constant uint4& types [[buffer(11)]],
+    uint index [[thread_position_in_grid]]) {
+  int pos[max_ndim];
+  pos_from_thread_index(int(index), pos, sizes, ndim);
+  const auto a = val_at_offs<T>(
+      input,
+      offset_from_coord(pos, input_strides, ndim),
+      static_cast<ScalarType>(types.y));
+  const auto b = val_at_offs<T>(
+      target,
+      offset_from_coord(pos, target_strides, ndim),
+      static_cast<ScalarType>(types.z));
+  const auto c = val_at_offs<T>(
+      grad_output,
+      offset_from_coord(pos, grad_output_strides, ndim),
+      static_cast<ScalarType>(types.w));
+  store_at_offs<T>(
+      grad_input,
+      offset_from_coord(pos, grad_input_strides, ndim),
+      static_cast<ScalarType>(types.x),
+      huber_backward_functor()(a, b, c, params));
+}
+
+#define REGISTER_HUBER_BACKWARD_OP(DTYPE)                       \
+  template [[host_name("huber_backward_dense_" #DTYPE)]]        \
+  [[kernel]] decltype(huber_backward_dense<DTYPE>)              \
+      huber_backward_dense<DTYPE>;                              \
+  template [[host_name("huber_backward_strided_" #DTYPE)]]      \
+  [[kernel]] decltype(huber_backward_strided<DTYPE>)            \
+      huber_backward_strided<DTYPE>;                            \
+  template [[host_name("huber_backward_strided_cast_" #DTYPE)]] \
+  [[kernel]] decltype(huber_backward_strided_cast<DTYPE>)       \
+      huber_backward_strided_cast<DTYPE>
 
 REGISTER_HUBER_BACKWARD_OP(float);
 REGISTER_HUBER_BACKWARD_OP(half);

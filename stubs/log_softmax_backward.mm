@@ -10,7 +10,6 @@
 #include <ATen/NativeFunctions.h>
 #else
 #include <ATen/ops/_log_softmax_backward_data_native.h>
-#include <ATen/ops/empty_like.h>
 #endif
 
 TORCH_IMPL_FUNC(log_softmax_backward_mps_out)
@@ -21,7 +20,7 @@ TORCH_IMPL_FUNC(log_softmax_backward_mps_out)
   }
   const auto grad = grad_output.contiguous();
   const auto y = output.contiguous();
-  const auto result = grad_input.is_contiguous() ? grad_input : at::empty_like(grad_input, MemoryFormat::Contiguous);
+  const auto result = grad_input.contiguous();
   const auto wrap_dim = maybe_wrap_dim(dim, y.dim());
   const auto dim_size = y.dim() == 0 ? 1 : y.size(wrap_dim);
   const auto inner = y.dim() == 0 ? 1 : c10::multiply_integers(y.sizes().slice(wrap_dim + 1));
