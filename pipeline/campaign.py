@@ -15,6 +15,7 @@ from pipeline.manifest import MANIFEST, NO_FRAGMENT, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest, save_new_operators
 from pipeline.migration import Fragments, plan
 from pipeline.open_source import Source, open_source
+from pipeline.proofs import load_proof
 from pipeline.rules import EVERY_RULE, Selection, require_known_suppressions
 from pipeline.snapshot import Snapshot
 
@@ -102,7 +103,8 @@ class Campaign:
         save_new_operators(self.root / MANIFEST, entries)
 
     def fragments(self, operator: Operator) -> Fragments:
-        return Fragments(self._fragment(operator.kernel), self._fragment(operator.host))
+        proof = load_proof(self.root, operator.name)
+        return Fragments(self._fragment(operator.kernel), self._fragment(operator.host), proof)
 
     def _fragment(self, path: str) -> str | None:
         if path == NO_FRAGMENT:

@@ -29,6 +29,7 @@ from pipeline.forge.sync import Synced, sync
 from pipeline.git import ZERO, RefChange
 from pipeline.manifest import Operator, Status
 from pipeline.manifest_file import save_new_operators, save_status
+from pipeline.proofs import save_proof
 from pipeline.report.pull_request import OWN_TEMPLATES, MacRun, Subject, pull_request_text
 from pipeline.runner.build import Build, Level, Verdict
 from pipeline.runner.build import Request as BuildRequest
@@ -141,7 +142,7 @@ class Desk:
         return sync(self.place, observed, ManifestRecord(self.manifest_path), plan_again)
 
     def build(self, names: Sequence[str], level: Level, capacity: int, tell: Callable[[str], None]) -> Result:
-        """Build the branches of operators on macOS, in trains of at most `capacity`."""
+        """Build branches on macOS, in trains of at most `capacity`, and keep what it proved of test expectations."""
         if self.runner is None:
             hint = "set GITHUB_TOKEN, and `runner: OWNER/NAME` in the manifest"
             raise UsageError("macOS builds run on GitHub", hint=hint)
@@ -153,7 +154,11 @@ class Desk:
                 raise PipelineError(f"{name}: {overview.heads[name].problem}")
         heads = {name: overview.heads[name].commit for name in names}
         operators = {name: self.place.manifest.operator(name) for name in names}
-        return Yard(self.place, self.runner, heads, operators, level).run(names, capacity, tell)
+        result = Yard(self.place, self.runner, heads, operators, level).run(names, capacity, tell)
+        for members, (build, reading) in result.builds.items():
+            for name in members:
+                save_proof(self.place.root, name, reading, build.link)
+        return result
 
     def claims(self, ignored: Sequence[int] = ()) -> Mapping[str, Claim]:
         """Every operator of the manifest -> what others do about it."""

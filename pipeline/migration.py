@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
 from pipeline.changeset import Changeset, Edit, EditKind, FileChange
 from pipeline.edits import dispatch
-from pipeline.edits.forecast import KernelFacts, Verdict, predict
+from pipeline.edits.expectation_reader import Expectation
+from pipeline.edits.forecast import KernelFacts, MacRun, Verdict, predict, proven
 from pipeline.edits.fragment import read_fragment
 from pipeline.edits.host import RemovedItem, place_fragment, remove_legacy
 from pipeline.edits.kernel import merge_kernel
@@ -23,10 +24,14 @@ from pipeline.source import NATIVE_FUNCTIONS, OPERATIONS
 
 @dataclass(frozen=True)
 class Fragments:
-    """The text of the handwritten kernel and host stub; None where there is none yet, empty where none is needed."""
+    """The text of the handwritten kernel and host stub; None where there is none yet, empty where none is needed.
+
+    `proof` is what tests on a Mac said of the expectations.
+    """
 
     kernel: str | None = None
     host: str | None = None
+    proof: MacRun | None = None
 
 
 @dataclass
@@ -212,14 +217,16 @@ def _removed(item: RemovedItem) -> Edit:
     return Edit(EditKind.LEGACY, item.path, item.line, f"{item.kind} {item.name}".strip())
 
 
-def _remove_expectations(draft: _Draft, _: Fragments) -> None:
+def _remove_expectations(draft: _Draft, fragments: Fragments) -> None:
+    """Those that a Mac refuted, and those that the kernel makes void, as far as the manifest's policy goes."""
     operator = draft.operator
     all_of_them = draft.snapshot.expectations
     concerned = all_of_them.concerning(operator.name, *operator.opinfo)
     facts = KernelFacts(shared_path=operator.dispatch is Dispatch.COLLAPSE)
-    judgements = [judgement for expectation in concerned for judgement in predict(expectation, facts)]
-    void = []
-    for judgement in judgements:
+    void = _refuted(draft, concerned, fragments.proof)
+    places = {(each.path, each.line, each.column) for each in void}
+    kept = [each for each in concerned if (each.path, each.line, each.column) not in places]
+    for judgement in (judgement for expectation in kept for judgement in predict(expectation, facts)):
         if judgement.verdict is Verdict.PREDICTED and operator.expectations is Expectations.PREDICTED:
             void.append(judgement.expectation)
             what = f"{judgement.expectation.key}: {judgement.expectation.kind.value} goes: {judgement.reason}"
@@ -228,3 +235,15 @@ def _remove_expectations(draft: _Draft, _: Fragments) -> None:
             draft.left.append(f"{judgement.expectation}: {judgement.reason}")
     for path, content in all_of_them.remove(void).items():
         draft.texts[path] = content.decode(errors="surrogateescape")
+
+
+def _refuted(draft: _Draft, concerned: Sequence[Expectation], proof: MacRun | None) -> list[Expectation]:
+    if proof is None or draft.operator.expectations is Expectations.KEEP:
+        return []
+    found = proven(concerned, proof, draft.snapshot.expectations.opinfos)
+    for each in found:
+        what = f"{each.key}: {each.kind.value} goes: it passed on a Mac"
+        draft.edits.append(Edit(EditKind.EXPECTATION, each.path, each.line, what))
+        if each not in concerned:
+            draft.left.append(f"{each.key}: {each.kind.value} stays for the dtypes that did not pass on a Mac")
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import os
 import sys
 from pathlib import Path
 
@@ -160,15 +161,28 @@ def survey(_: Context, source: str = "pocket", json: bool = False, write: bool =
     return 0
 
 
-@task(help={"json": JSON})
+@task(
+    help={
+        "json": JSON,
+        "markdown": "print the table as Markdown",
+        "issue": "upstream's tracking issue to write the table into, between our marks",
+    }
+)
 @command
-def status(_: Context, json: bool = False) -> int:
+def status(_: Context, json: bool = False, markdown: bool = False, issue: int = 0) -> int:
     """Show how far every operator of the manifest has come."""
+    from pipeline.forge.issue_table import write_into_issue
     from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
-    from pipeline.report.status import print_status, status_as_data
+    from pipeline.report.status import print_status, status_as_data, status_as_markdown
 
     manifest = load_manifest(ROOT / MANIFEST)
+    if issue:
+        print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
+        return 0
+    if markdown:
+        print(status_as_markdown(manifest))
+        return 0
     if json:
         print(json_format.dumps(status_as_data(manifest), indent=2))
     else:

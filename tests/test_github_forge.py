@@ -119,6 +119,29 @@ def test_the_primary_rate_limit_names_the_wait(site: Site) -> None:
         site.forge().own_pull_requests([])
 
 
+def test_a_primary_rate_limit_that_ends_soon_is_waited_out(site: Site) -> None:
+    opened(site)
+    site.stand_in.remaining, site.stand_in.reset_in = 0, 30
+
+    def sleep(seconds: float) -> None:
+        site.clock.slept.append(seconds)
+        site.stand_in.remaining = 5000
+
+    forge = site.forge()
+    site.clock.sleep = sleep  # type: ignore[method-assign]
+    assert [pull.number for pull in forge.own_pull_requests([])] == [1]
+    assert site.clock.slept == [pytest.approx(31, abs=2)]
+
+
+def test_a_deleted_account(site: Site) -> None:
+    pull = opened(site)
+    site.upstream.pulls[0].labels.append("ciflow/mps")
+    site.world.ghosts.add("robot")
+    assert [found.author for found in site.forge().foreign_pull_requests(["ciflow/mps"])] == [""]
+    site.upstream.pulls[0].reviews.append(("robot", "APPROVED", ""))
+    assert site.forge().standing(pull).approved_by == ("",)
+
+
 @pytest.mark.parametrize("method", ["PATCH", "GET"])
 def test_idempotent_calls_are_repeated(site: Site, method: str) -> None:
     pull = opened(site)

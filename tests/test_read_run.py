@@ -108,7 +108,7 @@ def test_what_real_runners_write(tmp_path: Path) -> None:
     found = {test.name: test.outcome for test in read_junit((tmp_path / "out.xml").read_bytes())}
     assert found == {
         "test_marked_but_passes": TestOutcome.UNEXPECTED_SUCCESS,
-        "test_marked_and_fails": TestOutcome.SKIPPED,
+        "test_marked_and_fails": TestOutcome.EXPECTED_FAILURE,
         "test_fails": TestOutcome.FAILED,
         "test_errs": TestOutcome.FAILED,
         "test_skipped": TestOutcome.SKIPPED,

@@ -331,3 +331,41 @@ def test_evidence_goes_along(site: Site) -> None:
     run(site, built)
     assert status(site).state is State.LANDED
     assert (status(site).evidence, status(site).image) == ("rows passed; macOS not run", "macos-15")
+
+
+def test_landed_by_others_before_anything_was_planned(site: Site) -> None:
+    """The row is shared already when we look: the commit of the last days tells who did it."""
+    site.world.advance(days=40)
+    theirs = claim_abs(site)
+    landed = land(site.world, site.upstream, theirs)
+    run(site)
+    assert status(site).state is State.SUPERSEDED
+    assert status(site).link == f"https://github.com/pytorch/pytorch/commit/{landed}"
+    assert status(site, "sign").state is State.READY
+
+
+def test_killed_between_two_saves_of_the_manifest(site: Site) -> None:
+    """After every number of saves: the next run writes the rest, and the file is whole at any time."""
+    for name in ("abs", "sign", "frac"):
+        site.branch(name)
+
+    class Dying(FileRecord):
+        left = 0
+
+        def save(self, name: str, status: Status) -> None:
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            super().save(name, status)
+
+    path = site.folder / "bot" / "ops_manifest.yaml"
+    for saves in range(4):
+        lose_state(site)
+        dying = Dying(path)
+        dying.left = saves
+        place = site.place(manifest(site))
+        with contextlib.suppress(KeyboardInterrupt):
+            sync(place, observe(place), dying, lambda names: None)
+        assert list(states(site).values()).count("branched") == saves
+        run(site)
+        assert set(states(site).values()) == {"branched"}

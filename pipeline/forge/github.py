@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import github
+from github.NamedUser import NamedUser
 from github.PullRequest import PullRequest as GithubPullRequest
 from github.Repository import Repository as GithubRepository
 
@@ -19,6 +20,11 @@ _PAUSES = (2.0, 8.0, 30.0)  # seconds before looking again after a lost answer
 _FAILED = frozenset({"failure", "timed_out", "cancelled", "action_required", "startup_failure"})
 
 T = TypeVar("T")
+
+
+def _login(person: NamedUser | None) -> str:
+    """Empty for an account that was deleted."""
+    return person.login if person is not None else ""
 
 
 def _nothing() -> None:
@@ -145,7 +151,7 @@ class GitHubForge:
     def standing(self, pull: PullRequest) -> Standing:
         with asking(f"read reviews and checks of {self.upstream}#{pull.number}"):
             latest = {
-                review.user.login: review.state
+                _login(review.user): review.state
                 for review in self._lazy_pull(pull.number).get_reviews()
                 if review.state in ("APPROVED", "CHANGES_REQUESTED", "DISMISSED")
             }
@@ -169,7 +175,7 @@ class GitHubForge:
                         issue.number,
                         issue.pull_request.html_url,
                         issue.title,
-                        issue.user.login,
+                        _login(issue.user),
                         issue.updated_at.isoformat(),
                     )
         return [found[number] for number in sorted(found)]
@@ -183,7 +189,7 @@ class GitHubForge:
         with asking(f"read issue {self.upstream}#{number}"):
             found = self._repository.get_issue(number)
             comments = tuple(comment.body or "" for comment in found.get_comments())
-        return Issue(number, found.html_url, found.body or "", comments)
+            return Issue(number, found.html_url, found.body or "", comments)
 
     def edit_issue(self, number: int, body: str) -> None:
         with asking(f"edit issue {self.upstream}#{number}"):
@@ -201,7 +207,7 @@ class GitHubForge:
             closed_by = ""
             if found.state == "closed":
                 person = self._repository.get_issue(number).closed_by
-                closed_by = person.login if person else ""
+                closed_by = _login(person)
             return self._as_pull_request(found, closed_by)
 
     def _as_pull_request(self, found: GithubPullRequest, closed_by: str) -> PullRequest:
@@ -214,7 +220,7 @@ class GitHubForge:
             body=found.body or "",
             branch=found.head.ref,
             commit=found.head.sha,
-            author=found.user.login,
+            author=_login(found.user),
             created=found.created_at,
             labels=tuple(label.name for label in found.labels),
             reviewers=tuple(person.login for person in found.requested_reviewers),

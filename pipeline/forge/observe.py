@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pipeline.forge.approval import approval_of
 from pipeline.forge.claims import FREE, Claim, footprint, named_in_manifest
@@ -16,6 +17,7 @@ from pipeline.native_functions import NativeFunctions
 from pipeline.runner.build import Build
 from pipeline.source import NATIVE_FUNCTIONS
 
+RECENT = timedelta(days=30)
 _CACHE = ".cache/radar.json"
 
 
@@ -54,7 +56,7 @@ def observe(
 
 
 def look_around(place: Place, overview: Overview) -> Surroundings:
-    """Other people's work since the oldest commit that a branch of ours was planned on."""
+    """Other people's work: what is open, and what landed in the last days or since a branch of ours was planned."""
     radar = Radar(
         place.forge,
         place.repository,
@@ -68,9 +70,10 @@ def look_around(place: Place, overview: Overview) -> Surroundings:
         for name, head in overview.heads.items()
         if not (head.foreign or head.unrelated or landed & {pull.number for pull in overview.pulls.get(name, ())})
     ]
-    since = overview.main
-    if bases:
-        since = place.repository.run("merge-base", "--octopus", *dict.fromkeys(bases), overview.main).decode().strip()
+    month_ago = (place.clock.now() - RECENT).isoformat()
+    recent = place.repository.run("rev-list", "-1", f"--before={month_ago}", overview.main).decode().strip()
+    starts = dict.fromkeys([*bases, overview.main, *([recent] if recent else [])])
+    since = place.repository.run("merge-base", "--octopus", *starts).decode().strip()
     return radar.look(since, overview.main, frozenset(pull.number for pull in overview.all_pulls))
 
 

@@ -22,6 +22,19 @@ def print_status(console: Console, manifest: Manifest) -> None:
     say(console, f"{len(manifest.operators)} operators: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
 
 
+def status_as_markdown(manifest: Manifest) -> str:
+    """The table for an issue or a README."""
+    lines = ["| operator | kind | state | evidence | link |", "|---|---|---|---|---|"]
+    for operator in manifest.operators:
+        status = operator.status
+        link = status.link or operator.claim
+        cells = (f"`{operator.name}`", operator.kind, status.state.value, status.evidence or status.reason, link)
+        lines.append("| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |")
+    counts = Counter(operator.status.state.value for operator in manifest.operators)
+    total = ", ".join(f"{n} {state}" for state, n in counts.items())
+    return "\n".join([*lines, "", f"{len(manifest.operators)} operators: {total}"])
+
+
 def status_as_data(manifest: Manifest) -> list[dict[str, object]]:
     return [
         {"operator": operator.name, "kind": operator.kind, "claim": operator.claim, **operator.status.as_mapping()}

@@ -14,13 +14,14 @@ _UNEXPECTED = "unexpected success"
 
 
 class TestOutcome(Enum):
-    """UNEXPECTED_SUCCESS: a test marked as an expected failure passed, so the mark has to go."""
+    """EXPECTED_FAILURE: a test marked so failed; UNEXPECTED_SUCCESS: it passed, so the mark has to go."""
 
     __test__ = False
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    EXPECTED_FAILURE = "expected failure"
     UNEXPECTED_SUCCESS = "unexpected success"
 
 
@@ -64,5 +65,7 @@ def _read_case(case: Element) -> TestResult:
         return TestResult(suite, name, outcome, message)
     skipped = case.find("skipped")
     if skipped is not None:
-        return TestResult(suite, name, TestOutcome.SKIPPED, (skipped.get("message") or "")[:300])
+        expected = skipped.get("type") == "pytest.xfail"
+        outcome = TestOutcome.EXPECTED_FAILURE if expected else TestOutcome.SKIPPED
+        return TestResult(suite, name, outcome, (skipped.get("message") or "")[:300])
     return TestResult(suite, name, TestOutcome.PASSED)

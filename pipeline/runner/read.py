@@ -96,8 +96,12 @@ def _judge(run: Finished, tests: tuple[TestResult, ...], timings: tuple[Timing, 
         return Reading(Verdict.INFRASTRUCTURE, "no test ran", tests, timings, machine)
     if run.conclusion != "success":
         return Reading(Verdict.INFRASTRUCTURE, "it failed although no test did", tests, timings, machine)
-    skipped = len(tests) - len(ran)
-    text = f"{len(ran)} tests passed" + (f", {skipped} skipped" if skipped else "")
+    counts = {
+        "tests passed": len(_named(tests, TestOutcome.PASSED)),
+        "failed as expected": len(_named(tests, TestOutcome.EXPECTED_FAILURE)),
+        "skipped": len(tests) - len(ran),
+    }
+    text = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     return Reading(Verdict.PASSED, text, tests, timings, machine)
 
 

@@ -150,7 +150,7 @@ class Bodies:
             "state": issue.state,
             "title": issue.title,
             "body": issue.body,
-            "user": self.user(issue.user),
+            "user": self.user(issue.user) if issue.user not in self.world.ghosts else None,
             "closed_by": self.user(issue.closed_by) if issue.closed_by else None,
             "labels": [filled(models.IssuePropLabelsItemsOneof1, name=name) for name in issue.labels],
             **self._times(issue),
@@ -179,7 +179,8 @@ class Bodies:
         )
 
     def review(self, index: int, login: str, state: str, body: str) -> dict[str, Any]:
-        return filled(models.PullRequestReview, id=index, user=self.user(login), state=state, body=body)
+        user = self.user(login) if login not in self.world.ghosts else None
+        return filled(models.PullRequestReview, id=index, user=user, state=state, body=body)
 
     def check(self, index: int, sha: str, name: str, status: str, conclusion: str | None) -> dict[str, Any]:
         suite = filled(models.CheckRunPropCheckSuite, id=1)

@@ -141,6 +141,7 @@ class World:
         self.now = now
         self.repos: dict[str, Repo] = {}
         self.tokens: dict[str, Actor] = {}
+        self.ghosts: set[str] = set()  # accounts that were deleted: GitHub gives null in their place
         self._ids = count(1001)
         self.blob_host = ""
         self._merge_states: set[tuple[str, str]] = set()
