@@ -23,6 +23,7 @@ from tests.forge_site import ADA, BOT, FORK, TOKEN, UPSTREAM, make_key
 from tests.github_stand_in.people import commit
 from tests.github_stand_in.server import StandIn, serve
 from tests.github_stand_in.world import Actor
+from tests.gitrepo import git
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -66,13 +67,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
         world.fork(UPSTREAM, "robot")
         key = make_key(folder / "keys")
         public = key.with_suffix(".pub").read_text().split()
+        listing = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
         files: dict[str, bytes | None] = {
-            str(path.relative_to(ROOT)): path.read_bytes()
-            for part in ("pipeline", "tasks", "workflows", "kernels", "stubs", "docs")
-            for path in (ROOT / part).rglob("*")
-            if path.is_file() and "__pycache__" not in path.parts
+            name: (ROOT / name).read_bytes() for name in listing if (ROOT / name).is_file()
         }
-        files |= {f".github/{name}": text for name, text in files.items() if re.fullmatch(r"workflows/\w+\.yml", name)}
         files |= {
             "Makefile": b"setup:\n\t@ln -s $(VENV) .venv\n",
             "ops_manifest.yaml": MANIFEST.encode(),
