@@ -9,8 +9,8 @@ import pytest
 from pipeline.changeset import Changeset, FileChange
 from pipeline.checks.completeness import check_completeness
 from pipeline.findings import Outcome
-from pipeline.manifest import Dispatch, Operator
-from pipeline.source import KERNELS, NATIVE_FUNCTIONS, OPERATIONS, MemoryTree
+from pipeline.manifest import Dispatch, Expectations, Operator
+from pipeline.source import KERNELS, NATIVE_FUNCTIONS, OPERATIONS, OPINFOS, MemoryTree
 
 OLD = f"{OPERATIONS}/UnaryOps.mm"
 NEW = f"{OPERATIONS}/UnaryKernel.mm"
@@ -62,11 +62,12 @@ SIGN = Operator("sign", stub="sign_stub")
 def change(
     after: dict[str, str], operator: Operator = SIGN, more: Mapping[str, str] = MappingProxyType({})
 ) -> Changeset:
-    base = MemoryTree({path: text.encode() for path, text in (BEFORE | dict(more)).items()})
+    before = BEFORE | dict(more)
+    base = MemoryTree({path: text.encode() for path, text in before.items()})
     files = [
-        FileChange(path, BEFORE[path].encode() if path in BEFORE else None, text.encode())
+        FileChange(path, before[path].encode() if path in before else None, text.encode())
         for path, text in after.items()
-        if BEFORE.get(path) != text
+        if before.get(path) != text
     ]
     return Changeset(operator, base, tuple(files), (), rows=("sign.out",), legacy=("sign_out_mps",))
 
@@ -144,3 +145,119 @@ def test_a_function_that_keeps_its_row_keeps_its_name() -> None:
     metal = LEGACY.replace('unary(self, output, @"sign")', "launch(self, output)")
     assert rules(change({OLD: metal}, keep)) == []
     assert rules(change({OLD: LEGACY_DONE}, keep)) == ["definition-missing"]
+
+
+# What goes along
+
+GRAPH_HELPER = "static void unary(const Tensor& self, const Tensor& output, NSString* op) {\n  runMPSGraph(op);\n}\n"
+
+
+def with_graph(text: str) -> str:
+    return text.replace("namespace at::native {\n", f"namespace at::native {{\n{GRAPH_HELPER}", 1)
+
+
+def test_a_registered_kernel_that_still_runs_a_graph() -> None:
+    kept = with_graph(NATIVE_DONE).replace(
+        'lib.exec_unary_kernel(iter, "sign")', 'unary(iter.input(), iter.output(), @"s")'
+    )
+    (finding,) = check_completeness(change({**RIGHT, NEW: kept})).findings
+    assert finding.rule == "completeness/graph-kept"
+    assert finding.message == "sign_stub still runs a graph: sign_kernel -> unary -> runMPSGraph"
+    assert finding.line == kept[: kept.index("REGISTER_DISPATCH(sign_stub")].count("\n") + 1
+
+
+def test_a_branch_that_falls_back_to_a_graph() -> None:
+    call = '  lib.exec_unary_kernel(iter, "sign")'
+    branch = f'  if (iter.numel() > 9) {{\n    unary(iter.input(), iter.output(), @"s");\n  }}\n{call}'
+    assert rules(change({**RIGHT, NEW: with_graph(NATIVE_DONE).replace(call, branch)})) == ["graph-kept"]
+
+
+def test_another_operators_graph_is_not_looked_at() -> None:
+    before = {OLD: with_graph(LEGACY)}
+    assert rules(change({**RIGHT, OLD: with_graph(LEGACY_DONE)}, more=before)) == []
+
+
+def test_a_kept_row_whose_function_still_runs_a_graph() -> None:
+    keep = replace(SIGN, stub="", dispatch=Dispatch.KEEP)
+    assert rules(change({OLD: with_graph(LEGACY)}, keep)) == ["graph-kept"]
+
+
+LEFT_BEHIND = {
+    "a function": "static int scale() {\n  return 2;\n}\n",
+    "a type": "struct scale {\n  int by;\n};\n",
+    "a macro": "#define scale(x) (2 * (x))\n",
+    "a variable": "static const int scale = 2;\n",
+}
+
+
+@pytest.mark.parametrize("what", LEFT_BEHIND)
+def test_a_helper_that_only_the_legacy_code_needed(what: str) -> None:
+    helper = LEFT_BEHIND[what]
+    before = LEGACY.replace("TORCH_IMPL_FUNC(frac", helper + "TORCH_IMPL_FUNC(frac").replace(
+        '@"sign")', '@"sign", scale)'
+    )
+    after = LEGACY_DONE.replace("TORCH_IMPL_FUNC(frac", helper + "TORCH_IMPL_FUNC(frac")
+    (finding,) = check_completeness(change({**RIGHT, OLD: after}, more={OLD: before})).findings
+    assert (finding.rule, finding.path) == ("completeness/helper-left", OLD)
+    assert "nothing needs scale any more" in finding.message
+    used = after.replace('@"frac")', '@"frac", scale)')
+    assert rules(change({**RIGHT, OLD: used}, more={OLD: before})) == []
+
+
+def test_a_helper_that_nothing_needed_before_either() -> None:
+    helper = LEFT_BEHIND["a function"]
+    before, after = (
+        text.replace("TORCH_IMPL_FUNC(frac", helper + "TORCH_IMPL_FUNC(frac") for text in (LEGACY, LEGACY_DONE)
+    )
+    assert rules(change({**RIGHT, OLD: after}, more={OLD: before})) == []
+
+
+def test_helpers_die_in_turn() -> None:
+    helpers = "static int one() {\n  return 1;\n}\n\nstatic int two() {\n  return one();\n}\n\n"
+    before = LEGACY.replace("TORCH_IMPL_FUNC(frac", helpers + "TORCH_IMPL_FUNC(frac").replace(
+        '@"sign")', '@"sign", two())'
+    )
+    after = LEGACY_DONE.replace("TORCH_IMPL_FUNC(frac", helpers + "TORCH_IMPL_FUNC(frac")
+    found = check_completeness(change({**RIGHT, OLD: after}, more={OLD: before})).findings
+    assert [finding.message.split()[2] for finding in found] == ["one", "two"]
+
+
+# Expectations
+
+OPINFO_TEXT = """\
+op_db = [
+    UnaryUfuncInfo(
+        "sign",
+        skips=(
+            DecorateInfo(unittest.expectedFailure, "TestCommon", "test_out", device_type="mps"),
+        ),
+    ),
+]
+"""
+DONE_TEXT = OPINFO_TEXT[: OPINFO_TEXT.index("        skips")] + OPINFO_TEXT[OPINFO_TEXT.index("    ),\n]") :]
+
+
+def with_opinfos(before: str, after: str, operator: Operator = SIGN) -> list[str]:
+    base = MemoryTree({path: text.encode() for path, text in {**BEFORE, OPINFOS: before}.items()})
+    texts = {**RIGHT, OPINFOS: after}
+    old = {**BEFORE, OPINFOS: before}
+    files = [FileChange(path, old[path].encode(), text.encode()) for path, text in texts.items() if old[path] != text]
+    return rules(Changeset(operator, base, tuple(files), (), rows=("sign.out",), legacy=("sign_out_mps",)))
+
+
+def test_an_expectation_that_the_plan_makes_void() -> None:
+    assert with_opinfos(OPINFO_TEXT, DONE_TEXT) == []
+    assert with_opinfos(OPINFO_TEXT, OPINFO_TEXT) == ["expectation-left"]
+    for other in (Expectations.KEEP, Expectations.PROVEN):
+        assert with_opinfos(OPINFO_TEXT, OPINFO_TEXT, replace(SIGN, expectations=other)) == []
+
+
+def test_an_expectation_that_a_change_adds() -> None:
+    assert with_opinfos(DONE_TEXT, OPINFO_TEXT.replace("test_out", "test_dtypes")) == ["expectation-added"]
+    many = OPINFO_TEXT.replace("test_out", "test_numpy_ref_mps").replace(
+        'device_type="mps"', 'device_type="mps", dtypes=(torch.int8, torch.bool)'
+    )
+    fewer = many.replace("(torch.int8, torch.bool)", "(torch.int8,)")
+    assert with_opinfos(many, fewer) == []
+    assert with_opinfos(fewer, many) == ["expectation-added"]
+    assert with_opinfos(many, many.replace('"sign"', '"sgn"')) == ["expectation-added"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.changeset import Changeset
+from pipeline.checks.leftovers import expectation_findings, graph_findings, helper_findings
 from pipeline.edits.definitions import definitions, registrations
 from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.manifest import Dispatch
@@ -34,16 +35,19 @@ class _Glob:
 
 
 def check_completeness(changeset: Changeset) -> CheckResult:
-    after = Snapshot(changeset.after())
+    before, after = Snapshot(changeset.base), Snapshot(changeset.after())
     findings = [
         *_definitions_left(changeset, after),
         *_includes_left(changeset, after),
         *_registration(changeset, after),
+        *graph_findings(changeset, after),
+        *helper_findings(changeset, before, after),
+        *expectation_findings(changeset, after),
         *_unbuilt(changeset, after.tree),
     ]
     summary = (
-        f"{len(changeset.legacy)} legacy functions looked for in {len(after.host.paths)} host files, "
-        f"{'registration and ' if changeset.operator.stub else ''}build globs"
+        f"{len(changeset.legacy)} legacy functions, graphs and helpers looked for in {len(after.host.paths)} host "
+        f"files; {'registration, ' if changeset.operator.stub else ''}expectations and build globs"
     )
     return CheckResult.from_findings(_CHECK, summary, findings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -110,8 +111,9 @@ class FileExpectations:
     allow_lists: list[AllowList] = field(default_factory=list)
 
 
+@functools.lru_cache(maxsize=64)
 def read_file(path: str, source: bytes) -> FileExpectations:
-    """Raises Refusal where the file is not valid Python."""
+    """A file is read once, however often it comes back. Raises Refusal where it is not valid Python."""
     try:
         tree = ast.parse(source)
     except SyntaxError as error:

@@ -54,6 +54,11 @@ class Liveness:
         after = self._reached(roots | unexplained, gone, elsewhere)
         return frozenset((before & self._candidates) - after - gone)
 
+    def unneeded(self, used_elsewhere: Collection[str] = ()) -> frozenset[Place]:
+        """The items that nothing needs, neither these files nor `used_elsewhere`."""
+        roots = self._entries.keys() - self._candidates
+        return frozenset(self._candidates - self._reached(roots, frozenset(), frozenset(used_elsewhere)))
+
     def users(self, names: Collection[str], gone: Collection[Place]) -> tuple[Place, ...]:
         """Items outside of `gone` that mention one of `names`, by path and place."""
         wanted = frozenset(names)
