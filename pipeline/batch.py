@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.branches import BranchResult, Planned, Written, write_branches
+from pipeline.branches import BranchResult, Planned, Written, stale_branches, write_branches
 from pipeline.campaign import Campaign
 from pipeline.changeset import Changeset
 from pipeline.errors import PipelineError, UsageError
@@ -67,6 +67,61 @@ def migrate(campaign: Campaign, operators: Sequence[Operator], workers: int | No
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def migrate_stacked(campaign: Campaign, operators: Sequence[Operator]) -> Iterator[Migrated]:
+    """Like `migrate`, one branch on top of the other, each commit holding one operator, dependencies first.
+
+    An operator that fails is left out of the stack, and so are those that depend on it.
+    """
+    repository = _repository(campaign)
+    parent: str | None = None
+    failed: set[str] = set()
+    for operator in in_order(operators):
+        missing = [name for name in operator.depends_on if name in failed]
+        item = (
+            Migrated(operator.name, error=f"it depends on {', '.join(missing)}")
+            if missing
+            else _plan(campaign, operator)
+        )
+        if not item.error:
+            item = _check(campaign, item)
+        if not item.error:
+            assert item.changeset is not None and item.evidence is not None
+            (item,) = _write(campaign, repository, [item], parent)
+        if item.succeeded:
+            assert item.changeset is not None and item.branch is not None
+            parent, campaign = item.branch.commit, campaign.on(item.changeset.after())
+        else:
+            failed.add(operator.name)
+        yield item
+
+
+def stale_operators(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+    """Operator -> the files of its branch that changed in the source since it was planned, for all with a branch."""
+    repository = _repository(campaign)
+    base = campaign.source.tree.commit
+    assert base is not None
+    heads = repository.refs("refs/heads/migrate")
+    branches = {operator.branch: operator.name for operator in campaign.manifest.operators}
+    present = [branch for branch in branches if f"refs/heads/{branch}" in heads]
+    return {branches[branch]: paths for branch, paths in stale_branches(repository, base, present).items()}
+
+
+def in_order(operators: Sequence[Operator]) -> list[Operator]:
+    """Dependencies before what depends on them, else as given."""
+    by_name = {operator.name: operator for operator in operators}
+    ordered: dict[str, Operator] = {}
+
+    def add(operator: Operator) -> None:
+        for name in operator.depends_on:
+            if name in by_name:
+                add(by_name[name])
+        ordered.setdefault(operator.name, operator)
+
+    for operator in operators:
+        add(operator)
+    return list(ordered.values())
+
+
 def _repository(campaign: Campaign) -> Repository:
     if campaign.source.repository is None:
         raise UsageError(f"{campaign.source.tree.label} is not a repository", hint="`invoke plan` works on it")
@@ -89,11 +144,16 @@ def _check(campaign: Campaign, planned: Migrated) -> Migrated:
 
 
 def _commit(campaign: Campaign, repository: Repository, done: Iterable[Future[Migrated]]) -> Iterator[Migrated]:
-    """Write the branches of all that have passed in one stream."""
     checked = [future.result() for future in done]
-    passed = [item for item in checked if not item.error]
     yield from (item for item in checked if item.error)
-    planned = [Planned(item.changeset, item.evidence) for item in passed if item.changeset and item.evidence]
+    yield from _write(campaign, repository, [item for item in checked if not item.error])
+
+
+def _write(
+    campaign: Campaign, repository: Repository, passed: Sequence[Migrated], parent: str | None = None
+) -> Iterator[Migrated]:
+    """Write the branches of all that have passed in one stream, and their drafts."""
+    planned = [Planned(item.changeset, item.evidence, parent) for item in passed if item.changeset and item.evidence]
     try:
         branches = write_branches(repository, planned, campaign.manifest.author)
     except PipelineError as error:

@@ -35,8 +35,11 @@ class BranchResult:
 
 @dataclass(frozen=True)
 class Planned:
+    """`parent` is the commit to stand on, that of the tree below where None."""
+
     changeset: Changeset
     evidence: Evidence
+    parent: str | None = None
 
 
 def write_branches(repository: Repository, planned: Sequence[Planned], author: Identity) -> list[BranchResult]:
@@ -89,7 +92,7 @@ def _commit(repository: Repository, item: Planned, author: Identity) -> NewCommi
     if base is None or not changeset.complete:
         raise ValueError(f"{changeset.operator.name} cannot be committed: no commit below it, or the plan has gaps")
     return NewCommit(
-        parent=base,
+        parent=item.parent or base,
         files={change.path: change.after for change in changeset.files},
         message=commit_message(changeset, item.evidence),
         author=author,
@@ -126,6 +129,25 @@ def foreign_commit(repository: Repository, head: str, author: Identity) -> str:
             who = ", ".join(sorted(people)) or author.email
             return f"commit {entry.commit[:12]} by {who} is not the pipeline's"
     return "it does not stand on the commit it was planned from"
+
+
+def stale_branches(repository: Repository, base: str, branches: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Branch -> its files that changed between the commit it was planned from and `base`; empty where it still fits.
+
+    Branches that the pipeline did not plan are left out.
+    """
+    found = {}
+    changed: dict[str, frozenset[str]] = {}
+    for branch in branches:
+        trailers = repository.log(f"{_HEADS}{branch}", limit=1)[0].trailers
+        origin = trailers.get("Planned-From")
+        if origin is None:
+            continue
+        if origin not in changed:
+            changed[origin] = frozenset(repository.changed_paths(origin, base))
+        ours = repository.changed_paths(origin, f"{_HEADS}{branch}")
+        found[branch] = tuple(path for path in ours if path in changed[origin])
+    return found
 
 
 def _checked_out(repository: Repository) -> frozenset[str]:

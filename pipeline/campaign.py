@@ -18,6 +18,7 @@ from pipeline.open_source import Source, open_source
 from pipeline.proofs import load_proof
 from pipeline.rules import EVERY_RULE, Selection, require_known_suppressions
 from pipeline.snapshot import Snapshot
+from pipeline.source import SourceTree
 
 _NOT_READY = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED, State.LANDED)
 
@@ -59,6 +60,10 @@ class Campaign:
 
     def plan(self, operator: Operator) -> Changeset:
         return plan(operator, self.fragments(operator), self.snapshot)
+
+    def on(self, tree: SourceTree) -> Campaign:
+        """The same on another tree, such as this one with an operator migrated."""
+        return replace(self, snapshot=Snapshot(tree))
 
     def names(self, names: Iterable[str], everything: bool) -> list[str]:
         """As `operators`, for names that need not be in the manifest."""

@@ -143,6 +143,11 @@ class Repository:
         listing = self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *scope)
         return tuple(name for name in listing.decode(errors="surrogateescape").split("\0") if name)
 
+    def changed_paths(self, old: str, new: str) -> tuple[str, ...]:
+        """Files that differ between two commits, renames as a removal and an addition."""
+        listing = self.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new)
+        return tuple(name for name in listing.decode(errors="surrogateescape").split("\0") if name)
+
     def date(self, commit: str) -> str:
         """The committer's date in git's raw form."""
         return self.run("show", "-s", "--format=%cd", "--date=raw", commit).decode().strip()

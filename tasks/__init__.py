@@ -11,10 +11,23 @@ from invoke.context import Context
 from invoke.tasks import task
 from rich.console import Console
 
+from tasks.branches import conflicts, migrate, refresh
 from tasks.command import ALL, JSON, OP, SOURCE, command, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
 
-__all__ = ["approve", "build", "claims", "propose", "push", "ready", "sync", "workflows"]
+__all__ = [
+    "approve",
+    "build",
+    "claims",
+    "conflicts",
+    "migrate",
+    "propose",
+    "push",
+    "ready",
+    "refresh",
+    "sync",
+    "workflows",
+]
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,29 +72,6 @@ def plan(
         else:
             print_plan(Console(), changeset)
     return 1 if [changeset for changeset in changesets if not changeset.complete] else 0
-
-
-@task(iterable=["op"], help={"op": OP, "all": ALL, "source": SOURCE, "json": JSON})
-@command
-def migrate(_: Context, op: list[str], all: bool = False, source: str = "pocket", json: bool = False) -> int:
-    """Plan, check, commit on a branch, and draft the pull request."""
-    from pipeline import batch
-    from pipeline.campaign import Campaign
-    from pipeline.progress import progress
-    from pipeline.report.migrated import migrated_as_data, print_migrated
-
-    campaign = Campaign.open(ROOT, source)
-    operators = campaign.operators(op, all)
-    console, results = Console(), []
-    with progress("migrate", len(operators)) as step:
-        for done in batch.migrate(campaign, operators):
-            step(done.name)
-            results.append(done)
-            if not json:
-                print_migrated(console, done)
-    if json:
-        print(json_format.dumps([migrated_as_data(done) for done in results], indent=2))
-    return 1 if [done for done in results if not done.succeeded] else 0
 
 
 @task(

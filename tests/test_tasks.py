@@ -17,10 +17,8 @@ from invoke.program import Program
 
 import tasks
 from pipeline.git import Repository
-from pipeline.pocket import build
 from tests.gitrepo import commit_files, git
-
-ROOT = tasks.ROOT
+from tests.project import ROOT, copy_project
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,7 @@ Run = Callable[..., Ran]
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with its pocket built."""
-    root = tmp_path_factory.mktemp("project")
-    for folder in ("kernels", "stubs"):
-        shutil.copytree(ROOT / folder, root / folder)
-    shutil.copy(ROOT / "ops_manifest.yaml", root)
-    build(root)
-    return root
+    return copy_project(tmp_path_factory.mktemp("project") / "copy")
 
 
 @pytest.fixture
@@ -75,7 +68,7 @@ def test_every_command_is_listed_with_help() -> None:
     listing = subprocess.run(
         [sys.executable, "-m", "invoke", "--list"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    for command in ("migrate", "plan", "pocket"):
+    for command in ("migrate", "plan", "check", "survey", "status", "pocket", "conflicts", "refresh"):
         assert f"  {command} " in listing
 
 
@@ -162,6 +155,13 @@ def test_an_operator_outside_the_manifest_is_planned_as_far_as_the_tree_tells(ru
     assert any("there is no kernels/frac.metal" in gap for gap in data["not_planned"])
     ran = run("migrate", "--op", "frac")
     assert ran.code == 2 and ran.err.startswith("error: ops_manifest.yaml: no operator is called 'frac'")
+
+
+def test_conflicts_and_groups(run: Run) -> None:
+    data = json.loads(run("conflicts", "--op", "sign", "--op", "sgn", "--op", "threshold", "--json").out)
+    assert [conflict["operators"] for conflict in data["conflicts"]] == [["sign", "sgn"]]
+    assert sorted(len(group) for group in data["groups"]) == [1, 2] and ["sign", "sgn"] not in data["groups"]
+    assert "sign and sgn conflict in aten/src/ATen/native" in run("conflicts", "--op", "sign", "--op", "sgn").out
 
 
 @pytest.mark.parametrize(
