@@ -13,15 +13,18 @@ from pipeline.pocket import build
 ROOT = Path(__file__).parent.parent
 
 
-def copy_project(root: Path) -> Path:
+def copy_project(root: Path, cache: Path) -> Path:
+    """`cache` is shared with other copies: what checks compile depends on contents, not on the copy."""
     root.mkdir(parents=True, exist_ok=True)
+    (root / ".cache").symlink_to(cache)
     for folder in ("kernels", "stubs"):
         shutil.copytree(ROOT / folder, root / folder)
-    for file in ("ops_manifest.yaml", "tasks.py"):
+    for file in ("ops_manifest.yaml", ".clang-format"):
         shutil.copy(ROOT / file, root)
     (root / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "rules.md", root / "docs")
-    (root / "pipeline").symlink_to(ROOT / "pipeline")
+    for package in ("pipeline", "tasks"):
+        (root / package).symlink_to(ROOT / package)
     build(root)
     return root
 

@@ -22,8 +22,8 @@ OPERATORS = ("sign", "sgn", "acosh")
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return copy_project(tmp_path / "project")
+def root(tmp_path: Path, checks_cache: Path) -> Path:
+    return copy_project(tmp_path / "project", checks_cache)
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory, checks_cache: Path) -> Path:
     """A copy of the project with its pocket built."""
-    return copy_project(tmp_path_factory.mktemp("project") / "copy")
+    return copy_project(tmp_path_factory.mktemp("project") / "copy", checks_cache)
 
 
 @pytest.fixture
