@@ -125,8 +125,9 @@ def test_errors_are_those_of_torch() -> None:
         library.full(tensor, threads=(3, limit), group_size=(3, limit))
     with pytest.raises(RuntimeError, match="same number of dimensions"):
         library.full(tensor, threads=(3, 1), group_size=3)
-    with pytest.raises(RuntimeError):
-        library.full(tensor, threads=(1, 1, 1, 1))
+    for threads in ((1, 1, 1, 1), (), -1, 2**32):
+        with pytest.raises(RuntimeError, match="threads takes one to three numbers"):
+            library.full(tensor, threads=threads)
 
 
 def test_compiler_errors_point_into_the_shader() -> None:

@@ -112,11 +112,10 @@ class Casts:
 
 
 def sizes(value: object, what: str) -> tuple[int, ...] | None:
-    """`threads` or `group_size`: a number, or one to three of them."""
+    """`threads` or `group_size`: a number, or one to three of them, each of 32 bits."""
     if value is None:
         return None
-    if isinstance(value, int):
-        return (value,)
-    if not isinstance(value, (list, tuple)) or not 0 < len(value) < 4:
-        raise RuntimeError(f"{what} takes one to three numbers")
-    return tuple(int(item) for item in value)
+    numbers = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not 0 < len(numbers) < 4 or not all(isinstance(number, int) and 0 <= number < 2**32 for number in numbers):
+        raise RuntimeError(f"{what} takes one to three numbers from 0 to 2**32 - 1, not {value!r}")
+    return numbers

@@ -101,7 +101,7 @@ class Memory:
             padding = PADDING if block.placed != block.address else 0
             end = block.placed + block.size
             mask = block.mask.data_ptr() if block.mask is not None else None
-            granule = min((view.element_size().bit_length() - 1 for view in block.views), default=0)
+            granule = min(map(_granule, block.views), default=0)
             watched = not block.constant and block.size <= RACES_UP_TO
             cells = self._runtime.cells(index, (block.size >> granule) + 1) if watched else None
             regions[index] = Region(block.placed, end, block.placed - padding, end + padding, mask, cells, granule)
@@ -124,6 +124,12 @@ class Memory:
         names = " and ".join(map(str, block.arguments))
         plural = "s" if len(block.arguments) > 1 else ""
         return Place(f"argument{plural} {names}", offset, tuple(block.arguments))
+
+
+def _granule(view: torch.Tensor) -> int:
+    """log2 of the bytes that threads may use independently of each other: a number, or half of a complex one."""
+    size = view.element_size() // (2 if view.is_complex() else 1)
+    return min(size.bit_length() - 1, 2)
 
 
 def _mask(block: _Block) -> torch.Tensor | None:

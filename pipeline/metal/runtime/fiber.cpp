@@ -79,14 +79,16 @@ static u64 page_size() {
   return size;
 }
 
-bool prepare(Fiber& fiber, void (*entry)()) {
+bool prepare(Fiber& fiber, u32 index, void (*entry)()) {
   if (!fiber.stack) {
     void* memory = mmap(nullptr, fiber_stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
     mprotect(memory, page_size(), PROT_NONE);
     fiber.stack = static_cast<char*>(memory);
   }
-  u64* frame = reinterpret_cast<u64*>(fiber.stack + fiber_stack_size) - frame_words;
+  // Stacks start at different offsets, or all of them would compete for the same lines of the cache.
+  const u64 stagger = index * 21 % 256 * 64;
+  u64* frame = reinterpret_cast<u64*>(fiber.stack + fiber_stack_size - stagger) - frame_words;
   for (int i = 0; i < frame_words; ++i) frame[i] = 0;
   frame[return_address] = reinterpret_cast<u64>(entry);
   fiber.stack_pointer = frame;

@@ -18,8 +18,8 @@ struct Fiber {
 
 constexpr u64 fiber_stack_size = 256 * 1024;
 
-// Prepares `fiber` to run `entry` from its start, on a stack of its own.
-bool prepare(Fiber& fiber, void (*entry)());
+// Prepares `fiber`, the `index`-th of all, to run `entry` from its start, on a stack of its own.
+bool prepare(Fiber& fiber, u32 index, void (*entry)());
 
 // From the scheduler: run `fiber` until it waits or finishes.
 void resume(Fiber& fiber);

@@ -166,7 +166,7 @@ extern "C" void mcpu_note(Note note, u32 thread, Site site) {
 static void start_threads() {
   do {
     Fiber& fiber = fibers[parked_count];
-    if (!prepare(fiber, fiber_main)) abort();
+    if (!prepare(fiber, parked_count, fiber_main)) abort();
     run(fiber);
     if (fiber.wait == Wait::finished) continue;
     if (request.order == order_forward) started = fiber.thread + 1;
