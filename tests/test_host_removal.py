@@ -371,6 +371,15 @@ def test_names_of_dispatch_rows_decide_over_native_headers() -> None:
     assert (edit.files[UNARY] or "").startswith("#include")
 
 
+def test_a_function_of_another_namespace_does_not_keep_a_native_header() -> None:
+    functions = "Tensor log_mps() {\n}\nTensor g_mps() {\n  CALL;\n}\n"
+    text = f"#include <ATen/ops/log_native.h>\nnamespace at::native {{\n{functions}}}\n"
+    headers = Headers(natives={"log": ["log_mps", "log_out"]})
+    for call, stays in (("other::log_out(1)", False), ("log_out(1)", True), ("at::native::log_out(1)", True)):
+        edit = remove_legacy(HostFiles({UNARY: text.replace("CALL", call)}), ["log_mps"], headers=headers)
+        assert (edit.files[UNARY] or "").startswith("#include") is stays
+
+
 LIBRARY = """\
 namespace at::native {
 using namespace mps;
@@ -498,6 +507,7 @@ def test_a_registered_stub_goes_with_its_graph() -> None:
         ("namespace at::native {\nTensor f_mps() { } int x;\n}\n", ["f_mps"], 2, "other code shares its line"),
         ("#define A(x) x {\n\nA(f_mps)\n", ["f_mps"], 3, "what A expands to cannot be read: '{' is never closed"),
         ("namespace at::native {\nTensor f_mps() {\n", ["f_mps"], 2, "'{' is never closed"),
+        ("namespace at::native {\nM(a)\nTensor f_mps() {\n}\n(int b) { }\n}\n", ["f_mps"], 3, "read differently"),
     ],
 )
 def test_what_would_break_the_rest_is_refused(text: str, functions: list[str], line: int, message: str) -> None:

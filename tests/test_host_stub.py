@@ -253,6 +253,12 @@ def test_the_shared_header_of_a_params_struct_is_included() -> None:
         ),
         (KERNELS, fragment("cos").replace("cos_kernel_mps", "exp_kernel_mps"), 20, "defines another exp_kernel_mps"),
         ("namespace mps {\n}\n", fragment("cos"), None, "no namespace at::native"),
+        (
+            f"namespace at::native {{\n\nstatic void\n\n{END}",
+            fragment("cos"),
+            3,
+            "does not end before what is inserted",
+        ),
     ],
 )
 def test_clashes_are_refused(text: str, added: str, line: int | None, message: str) -> None:

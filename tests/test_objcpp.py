@@ -257,6 +257,7 @@ def test_items_that_share_a_line_say_so() -> None:
         ("@interface A\n#if B\n@end\n#endif\n", 3, "does not end the scope"),
         ("@interface A\n- (void)f;\n", 1, "@interface is never closed"),
         ("@end\n", 1, "does not end the scope"),
+        ("#if B\n@interface A\n#endif\n@end\n", 3, "stands inside a scope that opened after its #if"),
         ("namespace a {\n#if B\n}\n#endif\n", 3, "do not balance"),
         ("int a; /* c */ #define B\n", 1, "must stand first"),
     ],
