@@ -46,12 +46,12 @@ def declared_stubs(tree: SourceTree) -> dict[str, Stub]:
     ]
     stubs: dict[str, Stub] = {}
     for path in headers:
-        for stub in _stubs_of(tree.read(path).decode(errors="replace"), path):
+        for stub in stubs_of_header(tree.read(path).decode(errors="replace"), path):
             stubs.setdefault(stub.name, stub)
     return stubs
 
 
-def _stubs_of(text: str, path: str) -> Iterator[Stub]:
+def stubs_of_header(text: str, path: str) -> Iterator[Stub]:
     text = _COMMENT.sub(lambda comment: "\n" * comment.group().count("\n"), text)
     aliases = {name: (returns, parameters) for name, returns, parameters in _ALIAS.findall(text)}
     for match in _DECLARE.finditer(text):

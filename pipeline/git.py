@@ -76,6 +76,26 @@ class LogEntry:
     trailers: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Object:
+    """`kind` is blob, tree, commit or tag."""
+
+    name: str
+    kind: str
+    content: bytes
+
+    def children(self) -> dict[str, str]:
+        """What a tree holds: name, with a slash behind that of a folder -> object name. Empty for other kinds."""
+        found: dict[str, str] = {}
+        at, size = 0, len(self.name) // 2
+        while self.kind == "tree" and at < len(self.content):
+            end = self.content.index(b"\0", at)
+            mode, _, name = self.content[at:end].decode(errors="surrogateescape").partition(" ")
+            found[f"{name}/" if mode == "40000" else name] = self.content[end + 1 : end + 1 + size].hex()
+            at = end + 1 + size
+        return found
+
+
 class Repository:
     """One repository, bare or not, at `path`."""
 
@@ -124,18 +144,23 @@ class Repository:
 
     def read(self, commit: str, path: str) -> bytes | None:
         """The content of a file at a commit, or None when it is not a file there."""
-        if "\n" in path:
+        found = self.object(f"{commit}:{path}")
+        return found.content if found is not None and found.kind == "blob" else None
+
+    def object(self, revision: str) -> Object | None:
+        """What an object name, or COMMIT:PATH, stands for; None where there is nothing."""
+        if "\n" in revision:
             return None
         with self._reading:
             reader = self._start_reader()
             assert reader.stdin is not None and reader.stdout is not None
-            reader.stdin.write(f"{commit}:{path}\n".encode())
+            reader.stdin.write(f"{revision}\n".encode())
             reader.stdin.flush()
-            header = reader.stdout.readline().split()
-            if len(header) != 3 or header[-1] == b"missing":
+            header = reader.stdout.readline().decode(errors="replace").split()
+            if len(header) != 3 or header[-1] == "missing":
                 return None
             content = reader.stdout.read(int(header[2]) + 1)[:-1]
-        return content if header[1] == b"blob" else None
+        return Object(header[0], header[1], content)
 
     def files(self, commit: str, prefix: str = "") -> tuple[str, ...]:
         """Every file at a commit whose path starts with the folder `prefix` (or equals it)."""

@@ -9,7 +9,7 @@ from pipeline.edits.hostfile import Entry, HostFiles, Place
 from pipeline.edits.items import Kind
 
 # Where every graph is run: the helper of OperationUtils and the method of MPSStream below it.
-_RUNS = frozenset({"runMPSGraph", "executeMPSGraph"})
+RUNS = frozenset({"runMPSGraph", "executeMPSGraph"})
 # How a host file gets work to the GPU without a graph: Metal encoders, the kernels of a library, Apple's MPS kernels.
 _ENCODES = frozenset(
     {
@@ -27,7 +27,7 @@ _ENCODES = frozenset(
 )
 # Calls into these go through the dispatcher, or into other libraries: not the code of that name in a host file.
 _ELSEWHERE = ("at", "std", "c10", "torch", "fmt", "at::mps", "at::_ops")
-_BODIES = (Kind.FUNCTION, Kind.VARIABLE)
+BODIES = (Kind.FUNCTION, Kind.VARIABLE)
 
 
 class GraphCode:
@@ -47,7 +47,7 @@ class GraphCode:
 
     def way(self, starts: Iterable[Place]) -> tuple[str, ...]:
         """The names on a shortest way from one of `starts` to a call that runs a graph; empty where there is none."""
-        return self._search(starts, _RUNS)
+        return self._search(starts, RUNS)
 
     def encodes(self, starts: Iterable[Place]) -> bool:
         """Whether some of `starts` encodes work for the GPU itself, in what it calls included."""
@@ -60,7 +60,7 @@ class GraphCode:
             entry = self._entries[place]
             for name in sorted(marks & entry.selectors):
                 return (*self._names(place, came_from), name)
-            for name in sorted(_callees(entry)):
+            for name in sorted(callees(entry)):
                 for called in self._local.get((place.path, name)) or self._external.get(name) or ():
                     if called not in came_from:
                         came_from[called] = (place, name)
@@ -70,7 +70,7 @@ class GraphCode:
     def _enter(self, place: Place, entry: Entry, in_header: bool) -> None:
         self._entries[place] = entry
         for part in entry.parts:
-            if part.kind not in _BODIES and (part.kind is not Kind.TYPE or in_header):
+            if part.kind not in BODIES and (part.kind is not Kind.TYPE or in_header):
                 continue
             for name in part.names:
                 self._local[place.path, name].append(place)
@@ -86,7 +86,7 @@ class GraphCode:
         return reversed(names)
 
 
-def _callees(entry: Entry) -> frozenset[str]:
+def callees(entry: Entry) -> frozenset[str]:
     """The names an entry mentions, except those it only takes from another library or the dispatcher."""
     foreign = {call.name for call in entry.calls if call.scope in _ELSEWHERE}
     own = {call.name for call in entry.calls if call.scope not in _ELSEWHERE}

@@ -11,9 +11,9 @@ from pipeline.edits.includes import Headers
 from pipeline.native_functions import NativeFunctions
 from pipeline.source import MPS, NATIVE_FUNCTIONS, NATIVE_HEADERS, SourceTree
 
-_HOST_SUFFIXES = (".mm", ".h", ".cpp")
+HOST_SUFFIXES = (".mm", ".h", ".cpp")
 # Who may name a function of the MPS back end: itself, its sparse part, the runtime below it.
-_HOST_FOLDERS = (MPS, f"{NATIVE_HEADERS}/sparse/mps", "aten/src/ATen/mps")
+HOST_FOLDERS = (MPS, f"{NATIVE_HEADERS}/sparse/mps", "aten/src/ATen/mps")
 _INCLUDE_ROOTS = ("aten/src/", "")
 
 
@@ -30,7 +30,7 @@ class Snapshot:
     @cached_property
     def host(self) -> HostFiles:
         """Every host file and header of the MPS back end."""
-        paths = [path for folder in _HOST_FOLDERS for path in self.tree.files(folder) if path.endswith(_HOST_SUFFIXES)]
+        paths = [path for folder in HOST_FOLDERS for path in self.tree.files(folder) if path.endswith(HOST_SUFFIXES)]
         return HostFiles({path: self.text(path) for path in paths})
 
     @cached_property

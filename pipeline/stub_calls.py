@@ -42,12 +42,18 @@ def stub_calls(tree: SourceTree, declared: Mapping[str, Stub]) -> dict[str, tupl
     for path in tree.files(NATIVE_HEADERS):
         if path.endswith(".cpp") and path.count("/") == depth:
             text = tree.read(path).decode(errors="replace")
-            if "_stub" in text or "DEFINE_DISPATCH" in text:
-                found |= _calls_of(path, text, declared)
+            if mentions_stubs(text):
+                found |= calls_of_file(path, text, declared)
     return found
 
 
-def _calls_of(path: str, text: str, declared: Mapping[str, Stub]) -> dict[str, tuple[str, ...]]:
+def mentions_stubs(text: str) -> bool:
+    """Whether a source file can call a stub at all."""
+    return "_stub" in text or "DEFINE_DISPATCH" in text
+
+
+def calls_of_file(path: str, text: str, declared: Mapping[str, Stub]) -> dict[str, tuple[str, ...]]:
+    """`stub_calls` of one file."""
     try:
         entries = HostFile(path, text).entries
     except Refusal:
