@@ -36,6 +36,10 @@ def open_source(spec: str, root: Path) -> Source:
     return source
 
 
+def is_url(spec: str) -> bool:
+    return _URL.match(spec) is not None
+
+
 def _open(spec: str, root: Path) -> Source:
     if spec == POCKET:
         tree = open_path(pocket.build(root), "main")
@@ -43,7 +47,7 @@ def _open(spec: str, root: Path) -> Source:
         return Source(tree, tree.repository)
     if spec.startswith("wheel:"):
         return Source(open_wheel(spec.removeprefix("wheel:"), root / ".cache" / "wheels"), None)
-    if _URL.match(spec):
+    if is_url(spec):
         tree = open_url(*_split_url(spec), root / ".cache" / "sources")
         return Source(tree, tree.repository)
     path, ref = _split_path(spec)

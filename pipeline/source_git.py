@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.errors import UsageError
@@ -83,7 +84,7 @@ def open_url(url: str, ref: str, cache: Path) -> GitTree:
             "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "origin", f"+{ref}:{fetched}"
         )
         commit = repository.resolve(fetched)
-        _fetch_blobs(repository, commit)
+        fetch_missing(repository, ["-1", commit], _READ_PATHS)
     except GitError as error:
         raise UsageError(
             error.message, path=url, hint="write URL@REF with a branch or tag of that repository"
@@ -91,12 +92,20 @@ def open_url(url: str, ref: str, cache: Path) -> GitTree:
     return GitTree(repository, commit, f"{url}@{commit[:12]}")
 
 
-def _fetch_blobs(repository: Repository, commit: str) -> None:
-    listing = repository.run("rev-list", "--objects", "--missing=print", "-1", commit, "--", *_READ_PATHS).decode()
+def fetch_missing(repository: Repository, revisions: Sequence[str], paths: Sequence[str]) -> None:
+    """Fetch in one go what a partial clone lacks of `paths`, instead of one object at a time; `revisions` are arguments
+    of git rev-list. Nothing happens in a full clone. Raises GitError when the remote does not answer.
+    """
+    try:
+        promisor = repository.run("config", "--get-regexp", r"^remote\..*\.promisor$", "true").decode()
+    except GitError:
+        return
+    remote = promisor.split()[0].removeprefix("remote.").removesuffix(".promisor")
+    listing = repository.run("rev-list", "--objects", "--missing=print", *revisions, "--", *paths).decode()
     missing = [line[1:] for line in listing.splitlines() if line.startswith("?")]
     if missing:
         repository.run(
             *("-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"),
-            *("--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin"),
+            *("--recurse-submodules=no", "--filter=blob:none", "--stdin", remote),
             stdin="\n".join(missing).encode() + b"\n",
         )

@@ -14,17 +14,20 @@ from rich.console import Console
 from tasks.branches import conflicts, migrate, refresh
 from tasks.command import ALL, JSON, OP, SOURCE, command, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
+from tasks.views import history, status
 
 __all__ = [
     "approve",
     "build",
     "claims",
     "conflicts",
+    "history",
     "migrate",
     "propose",
     "push",
     "ready",
     "refresh",
+    "status",
     "sync",
     "workflows",
 ]
@@ -148,33 +151,4 @@ def survey(_: Context, source: str = "pocket", json: bool = False, write: bool =
         entries = new_entries(rows, campaign.manifest)
         campaign.add_operators(entries)
         print(f"{len(entries)} operators added to {campaign.manifest.path}", file=sys.stderr)
-    return 0
-
-
-@task(
-    help={
-        "json": JSON,
-        "markdown": "print the table as Markdown",
-        "issue": "upstream's tracking issue to write the table into, between our marks",
-    }
-)
-@command
-def status(_: Context, json: bool = False, markdown: bool = False, issue: int = 0) -> int:
-    """Show how far every operator of the manifest has come."""
-    from pipeline.forge.issue_table import write_into_issue
-    from pipeline.manifest import MANIFEST
-    from pipeline.manifest_file import load_manifest
-    from pipeline.report.status import print_status, status_as_data, status_as_markdown
-
-    manifest = load_manifest(ROOT / MANIFEST)
-    if issue:
-        print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
-        return 0
-    if markdown:
-        print(status_as_markdown(manifest))
-        return 0
-    if json:
-        print(json_format.dumps(status_as_data(manifest), indent=2))
-    else:
-        print_status(Console(), manifest)
     return 0

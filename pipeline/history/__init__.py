@@ -1,6 +1,7 @@
 """How many rows ran on MPSGraph at each commit of a repository, told from its objects."""
 
-from pipeline.history.commits import Moment, moments
-from pipeline.history.count import Point, count_moments
+from pipeline.history.commits import RELEASES, Moment
+from pipeline.history.count import Counts, Point, count_moments
+from pipeline.history.opening import History, open_history
 
-__all__ = ["Moment", "Point", "count_moments", "moments"]
+__all__ = ["RELEASES", "Counts", "History", "Moment", "Point", "count_moments", "open_history"]

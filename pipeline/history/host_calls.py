@@ -127,7 +127,10 @@ def _read(file: HostFile) -> FileCalls:
                     external[name].append(index)
     frozen = [{name: tuple(dict.fromkeys(items)) for name, items in table.items()} for table in tables]
     return FileCalls(
-        *frozen,
+        natives=frozen[0],
+        registers=frozen[1],
+        local=frozen[2],
+        external=frozen[3],
         calls=tuple(callees(entry) for entry in file.entries),
         runs=frozenset(index for index, entry in enumerate(file.entries) if entry.selectors & RUNS),
         unreadable=str(file.refusal) if isinstance(file, UnreadableFile) else "",

@@ -1,0 +1,80 @@
+"""The commands that show where everything stands; they change no repository."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from pathlib import Path
+
+from invoke.context import Context
+from invoke.tasks import task
+from rich.console import Console
+
+import tasks
+from tasks.command import JSON, command
+
+
+@task(
+    help={
+        "json": JSON,
+        "markdown": "print the table as Markdown",
+        "issue": "upstream's tracking issue to write the table into, between our marks",
+    }
+)
+@command
+def status(_: Context, json: bool = False, markdown: bool = False, issue: int = 0) -> int:
+    """Show how far every operator of the manifest has come."""
+    from pipeline.forge.issue_table import write_into_issue
+    from pipeline.manifest import MANIFEST
+    from pipeline.manifest_file import load_manifest
+    from pipeline.report.status import print_status, status_as_data, status_as_markdown
+
+    manifest = load_manifest(tasks.ROOT / MANIFEST)
+    if issue:
+        print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
+    elif markdown:
+        print(status_as_markdown(manifest))
+    elif json:
+        print(json_format.dumps(status_as_data(manifest), indent=2))
+    else:
+        print_status(Console(), manifest)
+    return 0
+
+
+@task(
+    optional=["tags"],
+    help={
+        "source": "pocket, or PATH[@REF] of a repository with its history",
+        "tags": "count at tags only: releases, or those that match a pattern such as 'v2.*'",
+        "all-parents": "follow merged branches too, not only first parents",
+        "plot": "file to write the plot to, as SVG",
+        "json": JSON,
+    },
+)
+@command
+def history(
+    _: Context,
+    source: str = "pocket",
+    tags: str | bool = "",
+    all_parents: bool = False,
+    plot: str = "",
+    json: bool = False,
+) -> int:
+    """Count the rows on MPSGraph at every commit that touches them, or at tags."""
+    from pipeline.history import RELEASES, open_history
+    from pipeline.progress import progress
+    from pipeline.report.history import history_as_data, history_plot, print_history
+
+    found = open_history(source, tasks.ROOT, RELEASES if tags is True else str(tags or ""), every_parent=all_parents)
+    points = []
+    with progress("history", len(found.moments)) as step:
+        for point in found.points():
+            points.append(point)
+            step(point.moment.commit[:12])
+    if plot:
+        Path(plot).write_text(history_plot(points), encoding="utf-8")
+    if json:
+        print(json_format.dumps(history_as_data(found.label, points), indent=2))
+    else:
+        print_history(Console(), found.label, points)
+    return 0
