@@ -62,6 +62,20 @@ kernel void past_tile(device float* o, constant float* a, LOCAL) {
     tile[i] = a[i];  // tile write
     o[i] = tile[i];  // tile read
 }
+kernel void past_pointer(device float* o, constant float* a, LOCAL) {
+    threadgroup float first[16], second[16];
+    threadgroup float* p = first;
+    p[i] = second[i % 16] = a[i];  // past pointer
+    o[i] = 0;
+}
+struct Padded { half h; float3 v; };
+kernel void padded(device Padded* o, constant float* a, LOCAL) {
+    threadgroup Padded all[4];
+    all[i].h = half(a[i]);
+    all[i].v = float3(a[i], 1, 2);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    o[i] = all[n - 1 - i];
+}
 kernel void within_simdgroup(device float* o, constant float* a, LOCAL) {
     threadgroup float tile[64];
     tile[i] = a[i];
@@ -161,6 +175,7 @@ CLEAN: dict[str, Callable[[Library], Report]] = {
     ),
     "some lanes only": lambda k: k.some_lanes(out(), threads=64, group_size=64),
     "list of tensors": lambda k: k.listed([A, out()], threads=64),
+    "a structure with padding": lambda k: k.padded(torch.zeros(4 * 8), A, threads=4, group_size=4),
     "aligned store": lambda k: k.wide_store(torch.zeros(16, dtype=torch.uint8)[4:12], threads=2),
 }
 
@@ -266,6 +281,14 @@ def test_threadgroup_memory_that_was_not_written(checked: Library) -> None:
     lines = {marked("tile write"), marked("tile read")}
     assert {line(event) for event in report.events if event.note is Note.OUT_OF_BOUNDS} == lines
     assert {line(event) for event in report.events if event.note is Note.INDEX_OUT_OF_BOUNDS} == lines
+
+
+def test_a_pointer_does_not_reach_the_next_variable(checked: Library) -> None:
+    report = checked.past_pointer(out(), A, threads=17, group_size=17)
+    event = next(event for event in report.events if event.note is Note.OUT_OF_BOUNDS)
+    assert event.access is not None
+    found = (line(event), event.thread, event.access.target, event.access.offset)
+    assert found == (marked("past pointer"), 16, "threadgroup variable first", 64)
 
 
 def test_races_in_device_memory(checked: Library) -> None:

@@ -118,6 +118,12 @@ def test_errors_are_those_of_torch() -> None:
         library.full(tensor, 1, arg_casts=not_a_cast)
     with pytest.raises(RuntimeError, match="on meta"):
         library.full(tensor.to("meta"))
+    with pytest.raises(RuntimeError, match="takes 1 arguments, got 0"):
+        library.full(threads=1)
+    with pytest.raises(RuntimeError, match="binds 31 arguments, got 32"):
+        library.full(*[tensor] * 32)
+    with pytest.raises(ValueError, match="size is 0"):
+        library.full(tensor, group_size=0)
     limit = library.full.max_threads_per_threadgroup
     with pytest.raises(ValueError, match=f"Threadgroup size exceeds {limit} limit"):
         library.full(tensor, group_size=limit + 5)
@@ -164,3 +170,23 @@ def test_compiles_only_what_is_asked_for() -> None:
     """
     library: Library = compile_shader(source, only="_int$")
     assert dir(library) == ["fill_int"]
+
+
+def test_errors_of_a_kernel_are_raised() -> None:
+    library = compile_shader("""
+        #include <metal_stdlib>
+        using namespace metal;
+        #include <c10/metal/error.h>
+        kernel void look(device float* x, constant long& i, device c10::metal::ErrorMessages* errors [[buffer(3)]]) {
+            if (i >= 3) {
+                TORCH_REPORT_ERROR(errors, "index ", i, " is out of bounds");
+                return;
+            }
+            x[i] = 1;
+        }
+    """)
+    x = torch.zeros(3)
+    library.look(x, 2, threads=1, error_buf_idx=3)
+    assert x.tolist() == [0, 0, 1]
+    with pytest.raises(torch.AcceleratorError, match=r"index 7 is out of bounds \(look at program_source:7\)"):
+        library.look(x, 7, threads=1, error_buf_idx=3)

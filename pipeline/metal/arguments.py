@@ -22,7 +22,7 @@ CASTS = {
 class Bound:
     """What is bound to one index of the argument table.
 
-    A tensor; a list of tensors, bound as `pointers` to them; or `length` bytes of `data`, copied for the launch.
+    A tensor; a list of tensors, as `pointers` to them; `length` bytes of `data`, copied for the launch; or nothing.
     """
 
     tensors: tuple[torch.Tensor, ...] = ()
@@ -34,7 +34,9 @@ class Bound:
     def address(self) -> int:
         """Where it lies, before anything is moved."""
         held = self.data if self.data is not None else self.pointers
-        return ctypes.addressof(held) if held is not None else self.tensors[0].data_ptr()
+        if held is not None:
+            return ctypes.addressof(held)
+        return self.tensors[0].data_ptr() if self.tensors else 0
 
     @property
     def size(self) -> int:

@@ -17,6 +17,7 @@ from pipeline.metal import runtime
 from pipeline.metal.arguments import Bound, Casts, bind, sizes
 from pipeline.metal.build import Built, Shader, build
 from pipeline.metal.cache import Cache, default_folder
+from pipeline.metal.error_buffer import empty_error_buffer, raise_first_error
 from pipeline.metal.memory import Memory
 from pipeline.metal.options import Compilation, Launch
 from pipeline.metal.outcome import read_outcome
@@ -140,11 +141,16 @@ class BoundKernel:
 
         Without `threads`, as many as the first tensor has elements. Arguments are tensors, bound with their offset;
         ints (as int64), floats (as float32) and lists of either, changed by `arg_casts`; lists of tensors, bound as
-        their addresses; bytes, as they are. Raises what torch.mps raises, and KernelCrash.
+        their addresses; bytes, as they are. What TORCH_REPORT_ERROR writes to the buffer bound at `error_buf_idx` is
+        raised as torch.AcceleratorError. Raises what torch.mps raises, and KernelCrash.
         """
         grid, group = sizes(threads, "threads"), sizes(group_size, "group_size")
         casts = Casts(arg_casts)
         bound = [bind(index, value, casts, self._least.get(index, 0)) for index, value in enumerate(args)]
+        errors = empty_error_buffer()
+        if error_buf_idx is not None:
+            bound += [Bound()] * (error_buf_idx + 1 - len(bound))
+            bound[error_buf_idx] = Bound((errors,))
         if grid is None:
             grid = next(((value.numel(),) for value in args if isinstance(value, torch.Tensor)), None)
         if grid is None:
@@ -154,8 +160,8 @@ class BoundKernel:
         limit = self.max_threads_per_threadgroup
         if group is None:
             group = (min(grid[0], limit) or 1,) if len(grid) == 1 else (limit,)
-        if math.prod(group) > limit:
-            raise ValueError(f"Threadgroup size exceeds {limit} limit")
+        if not 0 < math.prod(group) <= limit:
+            raise ValueError(f"Threadgroup size exceeds {limit} limit" if math.prod(group) else "Threadgroup size is 0")
         self._require_arguments(len(bound))
         if 0 in grid:
             return Report(self.kernel.name)
@@ -167,6 +173,7 @@ class BoundKernel:
             outcome = self._runtime.launch(request)
             memory.write_back()
             report = read_outcome(self.kernel.name, outcome, memory, self._path)
+        raise_first_error(errors)
         return replace(report, events=(*self._short_arguments(bound), *report.events))
 
     def _short_arguments(self, bound: list[Bound]) -> Iterator[Event]:
@@ -180,6 +187,8 @@ class BoundKernel:
         needed = max((p.index + 1 for p in self.kernel.parameters if p.kind == "buffer"), default=0)
         if count < needed:
             raise RuntimeError(f"kernel {self.kernel.name} takes {needed} arguments, got {count}")
+        if count > runtime.MAX_BUFFERS:
+            raise RuntimeError(f"Metal binds {runtime.MAX_BUFFERS} arguments, got {count}")
 
     def _request(self, bound: list[Bound], memory: Memory, launch: Launch) -> runtime.Request:
         request = runtime.Request()

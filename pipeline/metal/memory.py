@@ -87,7 +87,7 @@ class Memory:
     def _address(self, item: Bound) -> int:
         if item.tensors and item.pointers is None:
             return self._moved(item.tensors[0])
-        return next(block.placed for block in self._blocks if block.address == item.address)
+        return next((block.placed for block in self._blocks if block.address == item.address), 0)
 
     def _moved(self, tensor: torch.Tensor) -> int:
         start = tensor.untyped_storage().data_ptr()

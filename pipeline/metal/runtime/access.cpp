@@ -28,7 +28,7 @@ static u64 image_begin, image_end;  // of the kernel's library: its constants
 // Barriers so far, counted for threadgroup memory and for device memory.
 static u32 period, device_period;
 static u32 steps[max_threads_per_threadgroup / simd_width], device_steps[max_threads_per_threadgroup / simd_width];
-static Cell threadgroup_cells[max_threadgroup_memory];
+static Cell threadgroup_cells[threadgroup_arena];
 static Region* last_region;
 
 // ---- the library ----
@@ -125,20 +125,24 @@ static void watch(Cell* cells, u32 count, const Use& use, const Access& access, 
   }
 }
 
-static void use_threadgroup_memory(Access access, bool atomic) {
-  name_threadgroup_memory(access);
-  const u32 at = threadgroup_offset(access.address);
-  if (!access.variable || at + access.size > max_threadgroup_memory) {
+// How much of what a load reads has to be there. A copy moves the padding of a structure along.
+enum class Reads { all, some };
+
+static bool unwritten(const Cell* cells, u32 size, u32 group, Reads reads) {
+  u32 missing = 0;
+  for (u32 i = 0; i < size; ++i) missing += cells[i].write.group != group;
+  return reads == Reads::all ? missing > 0 : missing == size;
+}
+
+static void use_threadgroup_memory(Access access, bool atomic, Reads reads) {
+  if (!find_threadgroup_variable(access)) {
     record(event_of(note_out_of_bounds, access));
+    if (threadgroup_offset(access.address) + access.size > threadgroup_arena) stop(stop_out_of_bounds);
     return;
   }
-  Cell* cells = threadgroup_cells + at;
+  Cell* cells = threadgroup_cells + threadgroup_offset(access.address);
   const Use use = use_of(access, atomic, period, steps);
-  for (u32 i = 0; i < access.size && !access.write; ++i) {
-    if (cells[i].write.group == use.group) continue;
-    record(event_of(note_unwritten_read, access));
-    break;
-  }
+  if (!access.write && unwritten(cells, access.size, use.group, reads)) record(event_of(note_unwritten_read, access));
   watch(cells, access.size, use, access, use.group, note_threadgroup_race);
 }
 
@@ -181,12 +185,13 @@ static bool is_own_stack(u64 address) {
 }
 
 // `alignment` is what the kernel relies on, no more than the four bytes that the hardware insists on.
-static void use(u64 address, u64 size, bool write, bool atomic, u32 alignment, u64 code) {
+static void use(u64 address, u64 size, bool write, bool atomic, u32 alignment, u64 code,
+                Reads reads = Reads::all) {
   if (is_own_stack(address) || size == 0) return;
   const Access access = {address, code - image_begin, nullptr, 0, u32(size), write};
   if (address % alignment) record(event_of(note_misaligned, access));
   if (is_threadgroup_memory(address)) {
-    use_threadgroup_memory(access, atomic);
+    use_threadgroup_memory(access, atomic, reads);
     return;
   }
   Region* region = find_region(address);
@@ -228,12 +233,12 @@ ACCESSES(16, 4, 4)
 #define EXPORT extern "C" __attribute__((visibility("default")))
 EXPORT void __tsan_init() {}
 EXPORT void* __tsan_memcpy(void* target, const void* source, metal_cpu::u64 size) {
-  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER);
+  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER, metal_cpu::Reads::some);
   metal_cpu::use(metal_cpu::u64(target), size, true, false, 1, CALLER);
   return memcpy(target, source, size);
 }
 EXPORT void* __tsan_memmove(void* target, const void* source, metal_cpu::u64 size) {
-  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER);
+  metal_cpu::use(metal_cpu::u64(source), size, false, false, 1, CALLER, metal_cpu::Reads::some);
   metal_cpu::use(metal_cpu::u64(target), size, true, false, 1, CALLER);
   return memmove(target, source, size);
 }

@@ -93,11 +93,14 @@ u32 launch_serial();  // of its first threadgroup
 void place_group(u32 serial, u32 (&group)[3]);
 
 // threadgroup.cpp: memory of the current threadgroup.
+constexpr u32 max_allocations = 256;
+constexpr u32 threadgroup_arena = max_threadgroup_memory + max_allocations * 128;  // with gaps between variables
 void reset_threadgroup_memory();
 bool is_threadgroup_memory(u64 address);
 // The offset of an address in threadgroup memory, and the variable it belongs to.
 u32 threadgroup_offset(u64 address);
-void name_threadgroup_memory(Access& access);
+// Fills in the variable an access is in, or behind; false when it is not wholly inside.
+bool find_threadgroup_variable(Access& access);
 
 // access.cpp: before the first thread of a launch; when all threads have arrived at a barrier.
 void begin_accesses();

@@ -7,8 +7,11 @@
 
 namespace metal_cpu {
 
-alignas(128) static char arena[max_threadgroup_memory];
-static u64 used;
+// A checked kernel has gaps between its variables, so that an access past the end of one does not land in the next.
+constexpr u64 gap = 64;
+alignas(128) static char arena[threadgroup_arena];
+static u64 used;   // by variables
+static u64 place;  // of the next variable
 static void* arguments[max_buffers];
 
 // What was handed out, in order of addresses.
@@ -16,23 +19,23 @@ struct Allocation {
   const char* name;
   u32 begin, end;
 };
-constexpr u32 max_allocations = 256;
 static Allocation allocations[max_allocations];
 static u32 allocation_count;
 
 void reset_threadgroup_memory() {
-  used = 0;
+  used = place = 0;
   allocation_count = 0;
   memset(arguments, 0, sizeof arguments);
 }
 
 static void* allocate(u64 size, u64 alignment, const char* name) {
-  const u64 begin = (used + alignment - 1) / alignment * alignment;
-  used = begin + size;
+  used = (used + alignment - 1) / alignment * alignment + size;
   if (used > outcome.threadgroup_memory) outcome.threadgroup_memory = u32(used < 0xffffffff ? used : 0xffffffff);
   if (used > max_threadgroup_memory || allocation_count == max_allocations) stop(stop_threadgroup_memory);
+  const u64 begin = (place + alignment - 1) / alignment * alignment;
+  place = begin + size + (request.checked ? gap : 0);
   memset(arena + begin, 0xff, size);
-  allocations[allocation_count++] = {name, u32(begin), u32(used)};
+  allocations[allocation_count++] = {name, u32(begin), u32(begin + size)};
   return arena + begin;
 }
 
@@ -54,15 +57,15 @@ extern "C" void* mcpu_threadgroup_argument(u32 index) {
 bool is_threadgroup_memory(u64 address) { return address - u64(arena) < sizeof arena; }
 u32 threadgroup_offset(u64 address) { return u32(address - u64(arena)); }
 
-void name_threadgroup_memory(Access& access) {
+bool find_threadgroup_variable(Access& access) {
   const u32 at = threadgroup_offset(access.address);
-  for (u32 i = 0; i < allocation_count; ++i) {
-    if (at >= allocations[i].begin && at < allocations[i].end) {
-      access.variable = allocations[i].name;
-      access.offset = at - allocations[i].begin;
-      return;
-    }
+  for (u32 i = allocation_count; i-- > 0;) {
+    if (at < allocations[i].begin) continue;
+    access.variable = allocations[i].name;
+    access.offset = at - allocations[i].begin;
+    return at + access.size <= allocations[i].end;
   }
+  return false;
 }
 
 }  // namespace metal_cpu
