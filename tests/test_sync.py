@@ -196,6 +196,15 @@ def test_operators_that_the_manifest_lost(site: Site) -> None:
     assert states(site) == {"abs": "ready", "sign": "proposed"}
 
 
+def test_an_operator_whose_fragments_are_gone(site: Site) -> None:
+    """Its entry would make the manifest invalid, so it is reported instead."""
+    proposed(site, "sign")
+    lose_state(site, names=["abs"])
+    (site.folder / "bot" / "stubs" / "sign.mm").unlink()
+    assert run(site).unrecorded == ("sign",)
+    assert states(site) == {"abs": "ready"}
+
+
 def test_a_held_operator_stays_held(site: Site) -> None:
     held = Status(State.HELD, reason="waits for a decision")
     save_status(site.folder / "bot" / "ops_manifest.yaml", "abs", held)

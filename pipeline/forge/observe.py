@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from pipeline.forge.approval import approval_of
 from pipeline.forge.claims import FREE, Claim, footprint, named_in_manifest
@@ -90,7 +91,7 @@ def _seen(place: Place, overview: Overview, operator: Operator, claim: Claim, bu
     return Seen(
         operator=operator.name,
         recorded=operator.status if operator.line else Status(),
-        written=bool(operator.kernel and operator.host) or operator.dispatch is Dispatch.DROP,
+        written=_is_written(place.root, operator),
         head=head,
         pulls=pulls,
         landings=tuple(landing for landing in overview.landings if landing.number in numbers),
@@ -98,3 +99,10 @@ def _seen(place: Place, overview: Overview, operator: Operator, claim: Claim, bu
         build=builds.get(head.commit) if head else None,
         claim=claim,
     )
+
+
+def _is_written(root: Path, operator: Operator) -> bool:
+    """Whether its fragments exist, also for an operator whose entry was lost: by the names that fragments have."""
+    usual = (root / f"kernels/{operator.name}.metal", root / f"stubs/{operator.name}.mm")
+    named = bool(operator.kernel and operator.host) or operator.dispatch is Dispatch.DROP
+    return named or all(path.is_file() for path in usual)

@@ -13,6 +13,9 @@ from pipeline.forge.place import Place
 from pipeline.forge.track import Seen, overtaken, status_of
 from pipeline.manifest import State, Status
 
+# States that an operator may have in the manifest without a kernel and a stub (manifest_file.py).
+_BARE = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED)
+
 
 class Record(Protocol):
     """The manifest, as far as sync writes it."""
@@ -32,7 +35,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Synced:
-    """`again`: planned again on the new main; `stale`: their files moved, but a person approved what they are."""
+    """`again`: planned again on the new main; `stale`: their files moved, but a person approved what they are;
+    `unrecorded`: they have come far, but the manifest may not say so while their kernel or stub is missing here."""
 
     changes: tuple[Change, ...]
     statuses: Mapping[str, Status]
@@ -40,6 +44,7 @@ class Synced:
     again: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
+    unrecorded: tuple[str, ...] = ()
 
 
 def sync(place: Place, observed: Observed, record: Record, plan_again: Callable[[Sequence[str]], None]) -> Synced:
@@ -54,7 +59,11 @@ def sync(place: Place, observed: Observed, record: Record, plan_again: Callable[
         if place.manifest.close_superseded and overtaken(seen) and _close(place, seen)
     ]
     statuses = {name: status_of(seen, now) for name, seen in observed.seen.items()}
-    changes = [_save(record, seen, statuses[name], place) for name, seen in observed.seen.items()]
+    begun = [name for name in observed.seen if statuses[name].state not in _BARE]
+    unrecorded = [name for name in begun if not observed.seen[name].written]
+    changes = [
+        _save(record, seen, statuses[name], place) for name, seen in observed.seen.items() if name not in unrecorded
+    ]
     again = [name for name, seen in observed.seen.items() if needs_planning(seen, statuses[name])]
     if again:
         plan_again(again)
@@ -70,6 +79,7 @@ def sync(place: Place, observed: Observed, record: Record, plan_again: Callable[
         again=tuple(again),
         stale=tuple(name for name in moved if statuses[name].state in (State.APPROVED, State.PROPOSED)),
         closed=tuple(closed),
+        unrecorded=tuple(unrecorded),
     )
 
 

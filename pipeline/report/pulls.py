@@ -84,6 +84,7 @@ def print_synced(console: Console, synced: Synced) -> None:
         ("planned again on upstream's main", synced.again),
         ("files moved upstream, kept as approved", synced.stale),
         ("closed, overtaken", synced.closed),
+        ("not recorded, their kernel or stub is missing here", synced.unrecorded),
     ):
         if names:
             say(console, f"{label}: {', '.join(names)}")
