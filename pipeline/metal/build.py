@@ -78,6 +78,13 @@ def build(
     return job.recall() or job.build()
 
 
+def preprocess(shader: Shader, include: Sequence[Path], compilation: Compilation, cache: Cache) -> str:
+    """The shader's text with includes and macros expanded. Raises ShaderError and ToolchainError."""
+    toolchain = find_toolchain(compilation.compiler, cache.folder / "compiler")
+    folders = tuple(folder.resolve() for folder in include)
+    return _Job(shader, folders, None, compilation, cache, toolchain).preprocess()
+
+
 @dataclass(frozen=True)
 class _Job:
     shader: Shader
@@ -115,7 +122,7 @@ class _Job:
         return Built(tuple(filter(None, parts)), runtime, tuple(map(_kernel_from_record, record["kernels"])))
 
     def build(self) -> Built:
-        preprocessed = self._preprocess()
+        preprocessed = self.preprocess()
         try:
             translation = translate(preprocessed, self.only)
         except TranslationError as error:
@@ -144,7 +151,7 @@ class _Job:
 
     # -- preprocessing --
 
-    def _preprocess(self) -> str:
+    def preprocess(self) -> str:
         command = [*self.toolchain.clang, *self.toolchain.target, "-E", "-x", "c++", "-undef", "-w", *self._language]
         command += ["-nostdinc", "-nostdinc++", "-D__METAL__=1", "-D__HAVE_BFLOAT__=1", "-D__APPLE__=1"]
         command += [f"-D__METAL_VERSION__={self.compilation.metal_version}", f"-I{HEADERS / 'macros'}"]
