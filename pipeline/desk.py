@@ -118,7 +118,11 @@ class Desk:
         return made
 
     def publish(self, names: Sequence[str]) -> list[Published]:
-        return publish(self.place, self._observe(), names)
+        """Push branches. Raises PipelineError when one of `names` has none."""
+        observed = self._observe()
+        for name in names:
+            _require_branch(name, observed.overview)
+        return publish(self.place, observed, names)
 
     def propose(self, request: Request, because: str = "") -> list[Proposed]:
         """`because` says why claims are looked past; it stands in the pull request."""
@@ -148,8 +152,7 @@ class Desk:
             raise UsageError("macOS builds run on GitHub", hint=hint)
         overview = look(self.place)
         for name in names:
-            if name not in overview.heads:
-                raise PipelineError(f"{name} has no branch", hint=f"run `invoke migrate --op {name}` first")
+            _require_branch(name, overview)
             if overview.heads[name].problem:
                 raise PipelineError(f"{name}: {overview.heads[name].problem}")
         heads = {name: overview.heads[name].commit for name in names}
@@ -212,6 +215,11 @@ class Desk:
     def _own_templates(self) -> Path | None:
         folder = self.place.root / OWN_TEMPLATES
         return folder if folder.is_dir() else None
+
+
+def _require_branch(name: str, overview: Overview) -> None:
+    if name not in overview.heads:
+        raise PipelineError(f"{name} has no branch", hint=f"run `invoke migrate --op {name}` first")
 
 
 @dataclass(frozen=True)

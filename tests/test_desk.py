@@ -234,6 +234,8 @@ def test_building_needs_a_branch_and_a_runner(site: Site) -> None:
         desk(site).build(["abs"], Level.FULL, 1, print)
     with pytest.raises(PipelineError, match="sign has no branch"):
         desk(site).review("sign")
+    with pytest.raises(PipelineError, match="sign has no branch"):
+        desk(site).publish(["sign"])
 
 
 def test_branches_are_published_together(site: Site) -> None:
