@@ -3,13 +3,16 @@ OP ?= sign
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: migrate test lint setup
+.PHONY: migrate test lint bench setup
 
 migrate: setup
 	@$(BIN)/invoke migrate --op $(OP)
 
 test: setup lint
 	@$(BIN)/pytest -n auto --dist worksteal
+
+bench: setup
+	@$(BIN)/python -m bench.branches
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -103,6 +103,7 @@ class Repository:
         self.path = path
         self._reader: subprocess.Popen[bytes] | None = None
         self._reading = threading.Lock()
+        self._dates: dict[str, str] = {}
 
     def run(self, *args: str, stdin: bytes | None = None, settings: Mapping[str, str] | None = None) -> bytes:
         """Run `git ARGS` here and return its output. Raises GitError with git's last line.
@@ -175,7 +176,9 @@ class Repository:
 
     def date(self, commit: str) -> str:
         """The committer's date in git's raw form."""
-        return self.run("show", "-s", "--format=%cd", "--date=raw", commit).decode().strip()
+        if commit not in self._dates:
+            self._dates[commit] = self.run("show", "-s", "--format=%cd", "--date=raw", commit).decode().strip()
+        return self._dates[commit]
 
     def log(self, head: str, limit: int) -> list[LogEntry]:
         """The newest `limit` commits reachable from `head`, following first parents."""
