@@ -95,6 +95,10 @@ def test_only_errors_about_spaces_count() -> None:
             "y.h:2:1: note: candidate function not viable: requires 3 arguments, but 1 was provided",
             "y.h:3:1: note: candidate function not viable: cannot pass pointer to address space '__global' as a "
             "pointer to address space '__constant' in 1st argument",
+            "x.metal:6:2: error: no matching function for call to 'h'",
+            "y.h:4:1: note: candidate function not viable: no known conversion from 'Box' to 'float' for 2nd argument",
+            "y.h:5:1: note: candidate function not viable: cannot pass pointer to address space '__global' as a "
+            "pointer to address space '__constant' in 1st argument",
             "x.metal:5:2: error: binding reference of type '__private vec<...>' to value of type '__generic vec<...>' "
             "changes address space",
         ]

@@ -196,9 +196,14 @@ def test_components_of_vectors() -> None:
             o[6] = v;
             packed_float3 p = v.xyz;
             o[7] = float4(p[0], p[1], p[2], dot(float3(p), float3(1)));
+            o[8] = float4(1);
+            o[8] += v, o[8] *= 2, o[8] -= float4(0, 0, 0, 1);
+            int2 n(12, 7);
+            n %= 5, n <<= 2, n |= int2(1), ++n;
+            o[9] = float4(n.x, n.y, ~n.x, all(n == int2(10, 10)));
         }
     """)
-    o = torch.zeros(8, 4)
+    o = torch.zeros(10, 4)
     library.k(o, threads=1)
     assert o.tolist() == [
         [4, 3, 2, 1],
@@ -209,6 +214,8 @@ def test_components_of_vectors() -> None:
         [1, 1, 2, 1],
         [20, 7, 80, 14],
         [20, 7, 80, 107],
+        [42, 16, 162, 29],
+        [10, 10, -11, 1],
     ]
 
 
