@@ -135,6 +135,19 @@ inline int which(device int*) { return 2; }
     assert translation.text.count("\n") == source.count("\n")
 
 
+def test_the_same_words_in_another_scope_are_kept() -> None:
+    method = "static void add(device int* x) { *x += 1; }"
+    source = f"""
+template <> struct A<char> {{ {method} }};
+template <> struct A<uchar> {{ {method} }};
+namespace one {{ {method} }}
+namespace two {{ {method} }}
+namespace one {{ {method.replace("device", "threadgroup")} }}
+namespace a {{ namespace one {{ {method} }} }}
+"""
+    assert translate(source).text.count("*x += 1") == 5
+
+
 @pytest.mark.parametrize(
     ("source", "message", "line"),
     [

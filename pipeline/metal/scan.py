@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -61,6 +62,32 @@ def split_commas(masked: str, start: int, end: int) -> Iterator[tuple[int, int]]
                 begin = at + 1
             at += 1
     yield begin, end
+
+
+NAMESPACE = re.compile(r"\bnamespace\b([\w\s:]*)$")
+
+
+class Scopes:
+    """Which scope a place in the text belongs to. The parts of a namespace are one scope, every other body is its own."""
+
+    def __init__(self, masked: str) -> None:
+        self._starts = [0]
+        self._names: list[tuple[str, ...]] = [()]
+        stack: list[tuple[str, ...]] = [()]
+        for match in re.finditer(r"[{}]", masked):
+            if match.group(0) == "}":
+                if len(stack) > 1:
+                    stack.pop()
+            else:
+                before = max(masked.rfind(character, 0, match.start()) for character in ";{}")
+                namespace = NAMESPACE.search(masked, before + 1, match.start())
+                name = " ".join(namespace[1].split()) if namespace else str(match.start())
+                stack.append((*stack[-1], name))
+            self._starts.append(match.end())
+            self._names.append(stack[-1])
+
+    def at(self, offset: int) -> tuple[str, ...]:
+        return self._names[bisect_right(self._starts, offset) - 1]
 
 
 def position_of(text: str, offset: int) -> tuple[str, int]:

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 
 from pipeline.metal.entry import entry_point
-from pipeline.metal.scan import Edits, close, mask, split_commas
+from pipeline.metal.scan import Edits, Scopes, close, mask, split_commas
 from pipeline.metal.signature import (
     POSITIONS,
     Head,
@@ -212,6 +212,7 @@ def _drop_repetitions(masked: str, edits: Edits) -> None:
     So with functions that say the same for several address spaces.
     """
     seen = set()
+    scopes = Scopes(masked)
     for pattern in (SPECIALISATION, FUNCTION):
         for match in pattern.finditer(masked):
             start = 1 + max(masked.rfind(character, 0, match.start()) for character in ";{}")
@@ -223,6 +224,7 @@ def _drop_repetitions(masked: str, edits: Edits) -> None:
                 continue
             erased = re.sub(r"\b(?:thread|device|threadgroup)\b", "", re.sub(r"\bconstant\b", "const", text))
             erased = re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(erased.split()))
-            if erased in seen:
+            key = (scopes.at(start), erased)
+            if key in seen:
                 edits.blank(masked, start, end)
-            seen.add(erased)
+            seen.add(key)
