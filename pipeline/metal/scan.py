@@ -68,7 +68,7 @@ NAMESPACE = re.compile(r"\bnamespace\b([\w\s:]*)$")
 
 
 class Scopes:
-    """Which scope a place in the text belongs to. The parts of a namespace are one scope, every other body is its own."""
+    """Which scope a place in the text belongs to: the parts of a namespace are one, every other body is its own."""
 
     def __init__(self, masked: str) -> None:
         self._starts = [0]
