@@ -19,9 +19,9 @@ from pipeline.errors import PipelineError, UsageError
 from pipeline.findings import Evidence
 from pipeline.git import Repository
 from pipeline.manifest import Operator
+from pipeline.record import DRAFTS, Record, here, now, save
+from pipeline.report.evidence import evidence_as_data
 from pipeline.report.pull_request import render_pull_request
-
-DRAFTS = ".drafts"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def migrate(campaign: Campaign, operators: Sequence[Operator], workers: int | No
         for operator in operators:
             planned = _plan(campaign, operator)
             if planned.error:
-                yield planned
+                yield _recorded(campaign, planned)
             else:
                 waiting.add(pool.submit(_check, campaign, planned))
             done = {future for future in waiting if future.done()}
@@ -92,7 +92,7 @@ def migrate_stacked(campaign: Campaign, operators: Sequence[Operator]) -> Iterat
             parent, campaign = item.branch.commit, campaign.on(item.changeset.after())
         else:
             failed.add(operator.name)
-        yield item
+        yield _recorded(campaign, item)
 
 
 def stale_operators(campaign: Campaign) -> dict[str, tuple[str, ...]]:
@@ -145,8 +145,9 @@ def _check(campaign: Campaign, planned: Migrated) -> Migrated:
 
 def _commit(campaign: Campaign, repository: Repository, done: Iterable[Future[Migrated]]) -> Iterator[Migrated]:
     checked = [future.result() for future in done]
-    yield from (item for item in checked if item.error)
-    yield from _write(campaign, repository, [item for item in checked if not item.error])
+    yield from (_recorded(campaign, item) for item in checked if item.error)
+    passed = [item for item in checked if not item.error]
+    yield from (_recorded(campaign, item) for item in _write(campaign, repository, passed))
 
 
 def _write(
@@ -170,3 +171,22 @@ def _write_draft(campaign: Campaign, item: Migrated, branch: BranchResult) -> Pa
     path.parent.mkdir(exist_ok=True)
     path.write_text(render_pull_request(item.changeset, item.evidence, branch.commit), encoding="utf-8")
     return path
+
+
+def _recorded(campaign: Campaign, item: Migrated) -> Migrated:
+    """Keep what was found beside the draft, whether it passed or not."""
+    tree = item.changeset.base if item.changeset is not None else campaign.snapshot.tree
+    record = Record(
+        operator=item.name,
+        source=campaign.source.tree.label,
+        base=tree.commit or "",
+        at=now(),
+        commit=item.branch.commit if item.branch is not None else "",
+        error=item.error or (item.branch.reason if item.branch is not None else ""),
+        evidence=evidence_as_data(item.evidence) if item.evidence is not None else [],
+        left=item.changeset.left if item.changeset is not None else (),
+        diff=item.changeset.diff() if item.changeset is not None else "",
+        **here(),
+    )
+    save(campaign.root, record)
+    return item

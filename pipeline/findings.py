@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 
 class Severity(Enum):
@@ -51,7 +52,8 @@ class Finding:
 class CheckResult:
     """The outcome of one check: one line of the evidence table.
 
-    `summary` says what ran and on what (or why it did not run); `not_covered` lists what a pass does not show.
+    `summary` says what ran and on what (or why it did not run); `not_covered` lists what a pass does not show. `data`
+    is what the check knows beyond that, in JSON's types, for `--json` and the page.
     """
 
     check: str
@@ -59,6 +61,7 @@ class CheckResult:
     summary: str
     findings: tuple[Finding, ...] = ()
     not_covered: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         worst = any(finding.severity is Severity.ERROR for finding in self.findings)
@@ -67,12 +70,17 @@ class CheckResult:
 
     @classmethod
     def from_findings(
-        cls, check: str, summary: str, findings: Iterable[Finding], not_covered: Iterable[str] = ()
+        cls,
+        check: str,
+        summary: str,
+        findings: Iterable[Finding],
+        not_covered: Iterable[str] = (),
+        data: Mapping[str, Any] | None = None,
     ) -> CheckResult:
         """Failed when any finding is an error, else passed."""
         found = tuple(findings)
         failed = any(finding.severity is Severity.ERROR for finding in found)
-        return cls(check, Outcome.FAILED if failed else Outcome.PASSED, summary, found, tuple(not_covered))
+        return cls(check, Outcome.FAILED if failed else Outcome.PASSED, summary, found, tuple(not_covered), data or {})
 
     @classmethod
     def not_run(cls, check: str, reason: str) -> CheckResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from enum import Enum
 from pathlib import PurePosixPath
 
@@ -271,8 +272,18 @@ def _parse_suppression(block: Block) -> Suppression:
 def _parse_status(block: Block) -> Status:
     texts = {item.name: block.text(item.name, default="") for item in fields(Status) if item.name != "state"}
     status = Status(state=block.choice("state", State, State.LISTED), **texts)
+    if status.at and not _is_time(status.at):
+        raise block.error(f"{status.at!r} is not a time", key="at", hint="write e.g. 2026-11-30T02:00:00Z")
     block.finish()
     return status
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _inside(block: Block, key: str) -> str:

@@ -72,7 +72,7 @@ class Selection:
             return result
         findings = [finding for finding in result.findings if self.includes(finding.rule)]
         notes = (*result.not_covered, f"rules that were not asked for: {', '.join(left_out)}")
-        return CheckResult.from_findings(result.check, result.summary, findings, notes)
+        return CheckResult.from_findings(result.check, result.summary, findings, notes, result.data)
 
 
 EVERY_RULE = Selection()
@@ -105,7 +105,7 @@ def accept(result: CheckResult, operator: Operator) -> CheckResult:
     met = [finding.rule for finding in findings if finding.accepted]
     findings += [_unused(rule, operator) for rule in reasons if rule not in met]
     summary = "; ".join([result.summary, *(f"accepted {rule}: {reasons[rule]}" for rule in dict.fromkeys(met))])
-    return CheckResult.from_findings(result.check, summary, findings, result.not_covered)
+    return CheckResult.from_findings(result.check, summary, findings, result.not_covered, result.data)
 
 
 def _unused(rule: str, operator: Operator) -> Finding:

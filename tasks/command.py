@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from invoke.exceptions import Exit, ParseError
 from invoke.parser import Parser
+from rich.console import Console
 
 OP = "operator to work on, by its name in ops_manifest.yaml (repeatable)"
 ALL = "every operator that is ready"
 SOURCE = "pocket, PATH[@REF], wheel:VERSION or URL[@REF]"
 JSON = "print data instead of text"
+_FILE_WIDTH = 200
 
 
 def command(body: Callable[..., int]) -> Any:
@@ -28,10 +32,19 @@ def command(body: Callable[..., int]) -> Any:
             raise Exit(f"error: {error}", code=2) from None
         except PipelineError as error:
             raise Exit(f"error: {error}", code=1) from None
+        except BrokenPipeError:  # the reader, such as `head`, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
         if code:
             raise Exit(code=code)
 
     return run
+
+
+def wide_console() -> Console:
+    """For tables: as wide as the terminal, and wide enough for a line per row where the output is a file."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_FILE_WIDTH)
 
 
 def wrong_use_exits_2() -> None:

@@ -4,41 +4,73 @@ from __future__ import annotations
 
 import json as json_format
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 from invoke.context import Context
 from invoke.tasks import task
-from rich.console import Console
 
 import tasks
-from tasks.command import JSON, command
+from tasks.command import JSON, command, wide_console
 
 
 @task(
+    iterable=["state", "file"],
     help={
+        "state": "only operators in this state (repeatable)",
+        "file": "only operators that go into this file, by path or stem, such as UnaryKernel (repeatable)",
         "json": JSON,
-        "markdown": "print the table as Markdown",
+        "markdown": "print the whole table as Markdown",
+        "readme": "bring the table in README.md up to date",
         "issue": "upstream's tracking issue to write the table into, between our marks",
-    }
+    },
 )
 @command
-def status(_: Context, json: bool = False, markdown: bool = False, issue: int = 0) -> int:
-    """Show how far every operator of the manifest has come."""
+def status(
+    _: Context,
+    state: list[str],
+    file: list[str],
+    json: bool = False,
+    markdown: bool = False,
+    readme: bool = False,
+    issue: int = 0,
+) -> int:
+    """Show how far every operator of the manifest has come, and what it waits for."""
     from pipeline.forge.issue_table import write_into_issue
     from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
-    from pipeline.report.status import print_status, status_as_data, status_as_markdown
+    from pipeline.record import load_records
+    from pipeline.report.status import print_status, status_as_data, status_as_markdown, status_rows
 
     manifest = load_manifest(tasks.ROOT / MANIFEST)
+    rows = status_rows(manifest, state, file, load_records(tasks.ROOT))
+    now = datetime.now(UTC)
     if issue:
         print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
+    elif readme:
+        print(refresh_readme())
     elif markdown:
         print(status_as_markdown(manifest))
     elif json:
-        print(json_format.dumps(status_as_data(manifest), indent=2))
+        print(json_format.dumps(status_as_data(rows, manifest, now), indent=2))
     else:
-        print_status(Console(), manifest)
+        print_status(wide_console(), rows, manifest, now)
     return 0
+
+
+def refresh_readme() -> str:
+    """Write the status table into the README and say whether it changed."""
+    from pipeline.manifest import MANIFEST
+    from pipeline.manifest_file import load_manifest
+    from pipeline.report.status import with_status_table
+
+    path = tasks.ROOT / "README.md"
+    before = path.read_text(encoding="utf-8")
+    after = with_status_table(before, load_manifest(tasks.ROOT / MANIFEST), path.name)
+    if after == before:
+        return f"{path.name} says so already"
+    path.write_text(after, encoding="utf-8")
+    return f"written into {path.name}"
 
 
 @task(
@@ -76,5 +108,5 @@ def history(
     if json:
         print(json_format.dumps(history_as_data(found.label, points), indent=2))
     else:
-        print_history(Console(), found.label, points)
+        print_history(wide_console(), found.label, points)
     return 0

@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -104,7 +104,8 @@ def _numerics_alone(alone: Alone) -> CheckResult:
     job = Job(
         operator.name, fragments.kernel or "", fragments.host, (include,), alone.device, kernel_path=operator.kernel
     )
-    return check_numerics(job).result
+    found = check_numerics(job)
+    return replace(found.result, data=found.data)
 
 
 CHECKS: Mapping[str, Callable[[Subject], CheckResult]] = {

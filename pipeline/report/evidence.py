@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +50,16 @@ def evidence_as_data(evidence: Evidence) -> list[dict[str, object]]:
                 }
                 for finding in result.findings
             ],
+            "data": _plain(result.data),
         }
         for result in rows(evidence)
     ]
+
+
+def _plain(value: object) -> object:
+    """In JSON's types: it has no infinities and no NaN."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
