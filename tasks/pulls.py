@@ -13,6 +13,7 @@ from rich.console import Console
 
 import tasks
 from tasks.command import JSON, OP, SOURCE, command
+from tasks.views import refresh_readme
 
 if TYPE_CHECKING:
     from pipeline.desk import Desk
@@ -201,12 +202,17 @@ def claims(_: Context, op: list[str], ignore_claim: list[str], source: str = "po
 @command
 def sync(_: Context, source: str = "pocket") -> int:
     """Record in the manifest what became of every branch, build and pull request."""
+    from pipeline.errors import UsageError
     from pipeline.report.pulls import print_synced
 
     desk = _desk(source)
     with desk.locked():
         synced = desk.sync()
     print_synced(Console(), synced)
+    try:
+        refresh_readme()
+    except UsageError as error:
+        print(f"note: the status table is not refreshed: {error}", file=sys.stderr)
     return 0
 
 

@@ -59,12 +59,15 @@ def status(
 
 
 def refresh_readme() -> str:
-    """Write the status table into the README and say whether it changed."""
+    """Write the status table into the README and say whether it changed. Raises UsageError when it has no place."""
+    from pipeline.errors import UsageError
     from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
     from pipeline.report.status import with_status_table
 
     path = tasks.ROOT / "README.md"
+    if not path.is_file():
+        raise UsageError("does not exist", path=path.name)
     before = path.read_text(encoding="utf-8")
     after = with_status_table(before, load_manifest(tasks.ROOT / MANIFEST), path.name)
     if after == before:

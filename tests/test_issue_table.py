@@ -35,8 +35,8 @@ def test_only_between_the_marks(site: Site) -> None:
     table = status_as_markdown(MANIFEST)
     assert write_into_issue(MANIFEST, 1, table, environment(site)).startswith("written into http")
     assert issue.body.startswith(f"Hello\n{BEGIN}\n| operator |") and issue.body.endswith(f"{END}\nBye @bo")
-    assert "| `abs` |  | held | by ada \\| later | https://x/1 |" in issue.body
-    assert "3 operators: 1 held, 2 listed" in issue.body
+    assert "| `abs` |  | held | not run | not run |  | [#1](https://x/1) |  | by ada \\| later |" in issue.body
+    assert "3 operators: 2 listed, 1 held." in issue.body
     writes = site.stand_in.writes
     assert write_into_issue(MANIFEST, 1, table, environment(site)).endswith("says so already")
     assert site.stand_in.writes == writes
