@@ -15,6 +15,7 @@ from pipeline.campaign import Campaign
 from pipeline.errors import UsageError
 from pipeline.git import Repository
 from pipeline.manifest import Operator
+from pipeline.record import load_records
 from tests.gitrepo import commit_files, git
 from tests.project import copy_project, start
 
@@ -88,6 +89,14 @@ def test_what_depends_on_a_failure_is_left_out_of_the_stack(root: Path, pocket: 
     outcome = {result.name: result.error for result in batch.migrate_stacked(campaign, [needy, free, acosh])}
     assert "kernels/acosh.metal:1" in outcome["acosh"]
     assert outcome["sign"] == "it depends on acosh" and outcome["sgn"] == ""
+    kept = load_records(root)
+    assert {name: record.error for name, record in kept.items()} == outcome
+    assert kept["acosh"].commit == kept["sign"].diff == "" and kept["sgn"].commit == pocket.resolve("migrate/sgn")
+    diff = git(pocket.path, "diff", f"{kept['sgn'].base}..migrate/sgn", "--", "aten")
+    changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed and all(line in kept["sgn"].diff.splitlines() for line in changed)
+    numerics = next(result for result in kept["sgn"].evidence if result["check"] == "numerics")
+    assert "sgn_dense_float2_float2" in numerics["data"]["launched"]
     assert set(pocket.refs("refs/heads/migrate")) == {"refs/heads/migrate/sgn"}
 
 
