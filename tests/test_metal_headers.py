@@ -133,6 +133,13 @@ def rows() -> Library:
         template [[host_name("add_to_bool")]] kernel decltype(add_to<bool>) add_to<bool>;
         template [[host_name("add_to_long")]] kernel decltype(add_to<long>) add_to<long>;
         template [[host_name("add_to_float2")]] kernel decltype(add_to<float2>) add_to<float2>;
+        template [[host_name("add_to_half2")]] kernel decltype(add_to<half2>) add_to<half2>;
+        template [[host_name("add_to_bfloat")]] kernel decltype(add_to<bfloat>) add_to<bfloat>;
+        template [[host_name("add_to_char")]] kernel decltype(add_to<char>) add_to<char>;
+        template [[host_name("add_to_uchar")]] kernel decltype(add_to<uchar>) add_to<uchar>;
+        template [[host_name("add_to_short")]] kernel decltype(add_to<short>) add_to<short>;
+        template [[host_name("add_to_int")]] kernel decltype(add_to<int>) add_to<int>;
+        template [[host_name("add_to_float")]] kernel decltype(add_to<float>) add_to<float>;
         kernel void complain(device ErrorMessages* e, uint i [[thread_position_in_grid]]) {{
             if (i == 3) TORCH_REPORT_ERROR(e, "index ", long(i) - 20, " is wrong");
         }}
@@ -183,14 +190,19 @@ def test_random_numbers_are_philox(rows: Library) -> None:
 
 def test_atomic_additions_to_every_kind_of_element(rows: Library) -> None:
     at = torch.tensor([0, 1, 1, 2, 5, 5, 5], dtype=torch.int32)
-    for name, dtype in (("half", torch.half), ("bool", torch.bool), ("long", torch.int64), ("float2", torch.complex64)):
-        x = torch.randn(7, dtype=dtype) if name in ("half", "float2") else torch.arange(1, 8).to(dtype)
+    dtypes = {
+        "half": torch.half, "bfloat": torch.bfloat16, "float": torch.float32, "float2": torch.complex64,
+        "half2": torch.complex32, "bool": torch.bool, "char": torch.int8, "uchar": torch.uint8, "short": torch.int16,
+        "int": torch.int32, "long": torch.int64,
+    }  # fmt: skip
+    for name, dtype in dtypes.items():
+        x = torch.arange(1, 8).to(dtype)
         o = torch.zeros(8, dtype=dtype)
         clean(getattr(rows, f"add_to_{name}")(o, x, at, threads=7))
         expected = torch.zeros(8, dtype=dtype)
         for index, value in zip(at.tolist(), x, strict=True):
             expected[index] += value
-        assert torch.equal(o, expected)
+        assert torch.equal(o.view(torch.uint8), expected.view(torch.uint8)), name
 
 
 def test_errors_reach_their_buffer(rows: Library) -> None:
