@@ -12,7 +12,7 @@ from pipeline.edits import dispatch
 from pipeline.edits.expectation_reader import Expectation
 from pipeline.edits.forecast import KernelFacts, MacRun, Verdict, predict, proven
 from pipeline.edits.fragment import read_fragment
-from pipeline.edits.host import RemovedItem, place_fragment, remove_legacy
+from pipeline.edits.host import HostEdit, RemovedItem, place_fragment, remove_legacy
 from pipeline.edits.kernel import merge_kernel
 from pipeline.edits.splice import apply
 from pipeline.errors import PipelineError, Refusal
@@ -143,17 +143,12 @@ def _edit_rows(draft: _Draft, _: Fragments) -> None:
 
 
 def _merge_kernel(draft: _Draft, fragments: Fragments) -> None:
-    operator = draft.operator
-    if operator.dispatch is Dispatch.DROP:
+    if draft.operator.dispatch is Dispatch.DROP or fragments.kernel == "":
         return
     if fragments.kernel is None:
-        raise Refusal(
-            f"there is no kernels/{operator.name}.metal", hint=f"`invoke draft --op {operator.name}` starts one"
-        )
-    if not fragments.kernel:
-        return
+        raise _no_fragment(draft, f"kernels/{draft.operator.name}.metal")
     target = _target(draft, "kernel")
-    edit = merge_kernel(fragments.kernel, target, draft.snapshot.tree, operator.kernel)
+    edit = merge_kernel(fragments.kernel, target, draft.snapshot.tree, draft.operator.kernel)
     draft.texts.update(edit.files)
     draft.params_headers = edit.params_headers
     draft.edits += [Edit(EditKind.KERNEL, path, None, _adds(draft, path)) for path in edit.files]
@@ -161,28 +156,48 @@ def _merge_kernel(draft: _Draft, fragments: Fragments) -> None:
 
 
 def _edit_host(draft: _Draft, fragments: Fragments) -> None:
-    """The legacy code goes and the stub comes, in one edit: what both use stays."""
-    snapshot, operator = draft.snapshot, draft.operator
-    if not any(path.endswith(".mm") for path in snapshot.host.paths):
-        raise Refusal(f"{snapshot.tree.label} holds no host files", path=OPERATIONS, hint="plan on a repository")
-    kept = _still_named(draft)
-    if operator.dispatch is Dispatch.DROP or not fragments.host:
-        edit = remove_legacy(snapshot.host, draft.legacy, kept=kept, headers=snapshot.headers)
-    else:
-        fragment = read_fragment(fragments.host, operator.host)
-        functions = [name for name in draft.legacy if name not in fragment.native_functions]
-        target = _target(draft, "host")
-        library = PurePosixPath(operator.into.kernel).stem if operator.into else ""
-        edit = place_fragment(
-            snapshot.host, target, fragment, functions, kept, snapshot.headers, draft.params_headers, library
-        )
-        draft.edits.append(Edit(EditKind.HOST, target, None, _adds(draft, target)))
+    """The legacy code goes and the stub comes, in one edit: what both use stays.
+
+    Where the stub cannot be placed, what goes is planned all the same.
+    """
+    host = draft.snapshot.host
+    if not any(path.endswith(".mm") for path in host.paths):
+        label = draft.snapshot.tree.label
+        raise Refusal(f"{label} holds no host files", path=OPERATIONS, hint="plan on a repository")
+    try:
+        edit = _place_stub(draft, fragments)
+    except Refusal:
+        _host_edited(draft, remove_legacy(host, draft.legacy, kept=_still_named(draft), headers=draft.snapshot.headers))
+        raise
+    _host_edited(draft, edit)
+
+
+def _place_stub(draft: _Draft, fragments: Fragments) -> HostEdit:
+    snapshot, operator, kept = draft.snapshot, draft.operator, _still_named(draft)
+    if operator.dispatch is Dispatch.DROP or fragments.host == "":
+        return remove_legacy(snapshot.host, draft.legacy, kept=kept, headers=snapshot.headers)
+    if fragments.host is None:
+        raise _no_fragment(draft, f"stubs/{operator.name}.mm")
+    target = _target(draft, "host")
+    fragment = read_fragment(fragments.host, operator.host)
+    functions = [name for name in draft.legacy if name not in fragment.native_functions]
+    library = PurePosixPath(operator.into.kernel).stem if operator.into else ""
+    edit = place_fragment(
+        snapshot.host, target, fragment, functions, kept, snapshot.headers, draft.params_headers, library
+    )
+    draft.edits.append(Edit(EditKind.HOST, target, None, _adds(draft, target)))
+    return edit
+
+
+def _host_edited(draft: _Draft, edit: HostEdit) -> None:
     draft.texts.update(edit.files)
     draft.edits += [_removed(item) for item in edit.removed if item.kind != "comment"]
     for name in edit.missing:
         draft.gaps.append(f"{OPERATIONS}: no definition of {name} was found; name the legacy function in the manifest")
-    if fragments.host is None and operator.dispatch is not Dispatch.DROP:
-        raise Refusal(f"there is no stubs/{operator.name}.mm", hint=f"`invoke draft --op {operator.name}` starts one")
+
+
+def _no_fragment(draft: _Draft, path: str) -> Refusal:
+    return Refusal(f"there is no {path}", hint=f"`invoke draft --op {draft.operator.name}` starts one")
 
 
 def _target(draft: _Draft, kind: Literal["kernel", "host"]) -> str:
