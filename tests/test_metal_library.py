@@ -143,6 +143,13 @@ def test_compiler_errors_point_into_the_shader() -> None:
     assert "undeclared" in str(caught.value)
 
 
+def test_the_standard_library_has_to_be_included() -> None:
+    source = "\nusing namespace metal;\nkernel void k(device float* x) { x[0] = sin(x[0]); }"
+    with pytest.raises(ShaderError, match=r"program_source:2:1: error: #include <metal_stdlib> is missing"):
+        compile_shader(source)
+    compile_shader(f"#include <metal_stdlib>{source}")
+
+
 @pytest.mark.parametrize(
     ("body", "signal"),
     [

@@ -69,7 +69,8 @@ template [[host_name("scale_float" "_32")]] [[kernel]] void scale<float, 32>(
     device float*, constant float*, constant float&,
     threadgroup float*, constant Params&, uint2, ushort);
 template [[host_name("scale_half")]] kernel decltype(scale<half, (4 > 3)>) scale<half, (4 > 3)>;
-kernel void plain(device float* x) { x[0] = 1.0; }
+kernel void
+plain(device float* x) { x[0] = 1.0; }
 int after;
 """
 
@@ -89,7 +90,7 @@ def test_kernels_and_their_parameters() -> None:
 def test_lines_stay_where_they_were() -> None:
     text = translate(ATTRIBUTED).text
     assert text.count("\n") == ATTRIBUTED.count("\n")
-    for needle in ("out[at.x] =", "int after;", "kernel void plain"):
+    for needle in ("out[at.x] =", "int after;", "plain(device"):
         assert text[: text.index(needle)].count("\n") == ATTRIBUTED[: ATTRIBUTED.index(needle)].count("\n")
     assert "[[" not in text
     column = ATTRIBUTED.split("\n")[7].index("scratch")
@@ -159,6 +160,14 @@ namespace a {{ namespace one {{ {method} }} }}
             '\ntemplate [[host_name("k")]] kernel void f<int>(device int*);',
             "two kernels have the host name 'k'",
             5,
+        ),
+        ("\nkernel int k(device float* x) {}", "a kernel returns void", 2),
+        ("kernel void k(\nfloat* x) {}", "'float* x' needs an address space", 1),
+        ("void f() {\n  threadgroup float x[4];\n}", "declared in a kernel", 2),
+        (
+            "int f(constant int* p) { return 1; }\nint f(device const int* p) { return 2; }",
+            "overloads that differ by address space only",
+            2,
         ),
         ('template [[host_name("a")]] kernel void f<int>(device int*);', "no definition of kernel 'f'", 1),
     ],

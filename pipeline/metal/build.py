@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from typing import Any
 from pipeline.metal.cache import Cache, digest
 from pipeline.metal.diagnostics import Diagnostic, ShaderError, shader_error
 from pipeline.metal.options import Compilation
-from pipeline.metal.scan import LINE_MARKER, position_of
+from pipeline.metal.scan import LINE_MARKER, mask, position_of
 from pipeline.metal.signature import Kernel, Parameter, TranslationError
 from pipeline.metal.spaces import LANGUAGE, QUIET, THREAD_READINGS, space_errors
 from pipeline.metal.swizzle import swizzle_header
@@ -124,6 +125,7 @@ class _Job:
     def build(self) -> Built:
         preprocessed = self.preprocess()
         try:
+            _require_standard_library(preprocessed)
             translation = translate(preprocessed, self.only)
         except TranslationError as error:
             file, line = position_of(preprocessed, error.offset)
@@ -251,6 +253,14 @@ class _Job:
         parts = [f"-DMETAL_CPU_PART_{part}(...)=__VA_ARGS__" for part in range(translation.parts)]
         command = [*read, f"-Dthread={thread}", *parts, "-include-pch", str(precompiled), "-fsyntax-only", "-"]
         return tuple(dict.fromkeys(space_errors(self.toolchain.run(command, stdin=translation.spaced_text).stderr)))
+
+
+def _require_standard_library(preprocessed: str) -> None:
+    """The library is always there to compile against; on Metal it has to be included."""
+    if f'"{HEADERS}' not in preprocessed:
+        use = re.search(r"\bmetal\b(?=\s*(?:::|;))", mask(preprocessed))
+        if use:
+            raise TranslationError("#include <metal_stdlib> is missing", use.start())
 
 
 def _choose_part(translation: Translation, chosen: int) -> list[str]:

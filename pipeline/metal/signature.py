@@ -150,7 +150,9 @@ def _head(text: str, masked: str, start: int, keyword: int, after: int) -> Head:
             start, name, (end, end), end + 1, None, prefix, templated, explicit, host_name, max_threads, decltype=True
         )
     open_at = _parameter_list(masked, after)
-    name = re.sub(r"^void\b", "", masked[after:open_at].strip()).strip()
+    if not re.match(r"void\b", masked[after:open_at].strip()):
+        raise TranslationError("a kernel returns void", keyword)
+    name = masked[after:open_at].strip().removeprefix("void").strip()
     close_at = close(masked, open_at)
     tail = AFTER_PARAMETERS.match(masked, close_at)
     if tail is None:
@@ -224,5 +226,7 @@ def parameters_of(masked: str, head: Head) -> tuple[Parameter, ...]:
                 kind, index = "threadgroup", int(masked[argument : close(masked, argument - 1) - 1])
         if kind == "buffer" and index < 0:
             index = next(free)
+        if kind == "buffer" and not re.search(r"\b(?:device|constant|threadgroup)\b", text):
+            raise TranslationError(f"'{text}' needs an address space or an attribute", begin)
         parameters.append(Parameter(text, kind, max(index, 0)))
     return tuple(parameters)

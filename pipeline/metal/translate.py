@@ -82,9 +82,7 @@ def translate(source: str, only: re.Pattern[str] | None = None) -> Translation:
     edits = Edits()
     _blank_attributes(text, masked, edits)
     heads = list(kernel_heads(text, masked))
-    for head in heads:
-        if head.body_at is not None:
-            _share_threadgroup_variables(masked, head, edits)
+    _share_threadgroup_variables(masked, heads, edits)
     wanted = []
     for head in heads:
         if not head.is_entry:
@@ -175,30 +173,35 @@ def _require_unique_names(heads: list[Head]) -> None:
 
 
 THREADGROUP = re.compile(r"(?<=[;{}])\s*(threadgroup\b([^;{}]*);)")
+DECLARATOR = re.compile(r"(.*?[\s>])(\w+)\s*((?:\[.*\])?)\s*$", re.DOTALL)
 
 
-def _share_threadgroup_variables(masked: str, head: Head, edits: Edits) -> None:
-    assert head.body_at is not None
-    for match in THREADGROUP.finditer(masked, head.body_at, head.end):
+def _share_threadgroup_variables(masked: str, heads: list[Head], edits: Edits) -> None:
+    bodies = [(head.body_at, head.end) for head in heads if head.body_at is not None]
+    for match in THREADGROUP.finditer(masked):
         declaration = re.sub(r"^\s*alignas\s*\([^()]*\)", "", match.group(2))
-        first, *others = split_commas(declaration, 0, len(declaration))
-        names = [declaration[slice(*first)], *(declaration[slice(*other)] for other in others)]
-        outside_brackets = re.sub(r"\[[^][]*\]|<.*>", "", declaration, flags=re.DOTALL)
-        if re.search(r"[*&=(]", outside_brackets):
+        if re.search(r"[*&=(]", re.sub(r"\[[^][]*\]|<.*>", "", declaration, flags=re.DOTALL)):
             continue  # a pointer or reference into threadgroup memory, itself private to the thread
-        declarator = re.match(r"(.*?[\s>])(\w+)\s*((?:\[.*\])?)\s*$", names[0], re.DOTALL)
-        if declarator is None:
-            raise TranslationError("cannot read this threadgroup declaration", match.start(1))
-        type_text = " ".join(declarator.group(1).split())
-        declared = [(declarator.group(2), declarator.group(3))]
-        declared += [(name.split("[")[0].strip(), name[name.index("[") :] if "[" in name else "") for name in names[1:]]
-        statements = [
-            f"auto& {name} = ::metal_cpu::threadgroup_variable<{type_text}{' '.join(dimensions.split())}, "
-            f'{match.start(1)}{number}>("{name}");'
-            for number, (name, dimensions) in enumerate(declared)
-        ]
-        newlines = "\n" * match.group(1).count("\n")
-        edits.replace(match.start(1), match.end(1), " ".join(statements) + newlines)
+        at = match.start(1)
+        if not any(start < at < end for start, end in bodies):
+            raise TranslationError("a variable in threadgroup memory is declared in a kernel", at)
+        edits.replace(at, match.end(1), _shared(declaration, at) + "\n" * match.group(1).count("\n"))
+
+
+def _shared(declaration: str, at: int) -> str:
+    """References to what `type name[n], name[m]` declares; `at` tells this declaration from others."""
+    first, *others = [declaration[slice(*piece)] for piece in split_commas(declaration, 0, len(declaration))]
+    declarator = DECLARATOR.match(first)
+    if declarator is None:
+        raise TranslationError("cannot read this threadgroup declaration", at)
+    type_text = " ".join(declarator.group(1).split())
+    declared = [(declarator.group(2), declarator.group(3))]
+    declared += [(name.split("[")[0].strip(), name[name.index("[") :] if "[" in name else "") for name in others]
+    return " ".join(
+        f"auto& {name} = ::metal_cpu::threadgroup_variable<{type_text}{' '.join(dimensions.split())}, "
+        f'{at}{number}>("{name}");'
+        for number, (name, dimensions) in enumerate(declared)
+    )
 
 
 SPACE = r"\b(?:thread|device|constant|threadgroup)\b"
@@ -211,11 +214,13 @@ def _drop_repetitions(masked: str, edits: Edits) -> None:
 
     So with functions that say the same for several address spaces.
     """
-    seen = set()
+    seen: dict[tuple[tuple[str, ...], str], str] = {}
+    first: dict[tuple[tuple[str, ...], str], int] = {}
     scopes = Scopes(masked)
     for pattern in (SPECIALISATION, FUNCTION):
         for match in pattern.finditer(masked):
             start = 1 + max(masked.rfind(character, 0, match.start()) for character in ";{}")
+            start += len(masked[start : match.end()]) - len(masked[start : match.end()].lstrip())
             end = close(masked, match.end() - 1)
             if pattern is SPECIALISATION:
                 end = masked.index(";", end) + 1
@@ -224,7 +229,8 @@ def _drop_repetitions(masked: str, edits: Edits) -> None:
                 continue
             erased = re.sub(r"\b(?:thread|device|threadgroup)\b", "", re.sub(r"\bconstant\b", "const", text))
             erased = re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(erased.split()))
-            key = (scopes.at(start), erased)
-            if key in seen:
+            key = (scopes.at(start), erased.partition("{")[0])
+            if seen.setdefault(key, erased) != erased:
+                raise TranslationError("overloads that differ by address space only must do the same here", start)
+            if first.setdefault(key, start) != start:
                 edits.blank(masked, start, end)
-            seen.add(key)
