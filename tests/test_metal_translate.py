@@ -87,6 +87,13 @@ def test_kernels_and_their_parameters() -> None:
         assert spaces == [("device", False), ("constant", False), ("constant", True)]
 
 
+def test_the_keyword_may_stand_behind_the_type() -> None:
+    translation = translate(
+        "template <class T> void kernel f(device T* x) {}\ntemplate void kernel f<int>(device int* x);"
+    )
+    assert [kernel.name for kernel in translation.kernels] == ["f"]
+
+
 def test_lines_stay_where_they_were() -> None:
     text = translate(ATTRIBUTED).text
     assert text.count("\n") == ATTRIBUTED.count("\n")

@@ -44,7 +44,7 @@ def digest(*parts: str | bytes) -> str:
 
 
 class Cache:
-    """Entries are files or folders `entries/<key><suffix>`; `limit` is in bytes and holds after each addition."""
+    """Entries are files or folders `entries/<key><suffix>`; `limit` is in bytes and holds to a minute's additions."""
 
     def __init__(self, folder: Path, limit: int = DEFAULT_LIMIT) -> None:
         self.folder = folder
@@ -79,7 +79,8 @@ class Cache:
             if found is not None:
                 return found
             self._place(key, build_and_place)
-        self.shrink(keep=path)
+        if self._shrinking_is_due(path):
+            self.shrink(keep=path)
         return path
 
     def write(self, key: str, suffix: str, text: str) -> None:
@@ -100,6 +101,14 @@ class Cache:
         finally:
             shutil.rmtree(workplace, ignore_errors=True)
 
+    def _shrinking_is_due(self, added: Path) -> bool:
+        """Once a minute is enough, unless a large entry was added."""
+        try:
+            age = time.time() - (self.folder / "shrunk").stat().st_mtime
+        except FileNotFoundError:
+            return True
+        return age > 60 or _size(added) > self.limit // 16
+
     def shrink(self, keep: Path | None = None) -> None:
         """Remove the entries used longest ago, until the rest fit, and what killed processes left behind."""
         used = []
@@ -117,6 +126,7 @@ class Cache:
             if path != keep:
                 _remove(path)
                 total -= size
+        (self.folder / "shrunk").touch()
         too_old = time.time() - HALF_MADE_FOR
         for leftover in self.scratch.iterdir():
             try:

@@ -150,9 +150,11 @@ def _head(text: str, masked: str, start: int, keyword: int, after: int) -> Head:
             start, name, (end, end), end + 1, None, prefix, templated, explicit, host_name, max_threads, decltype=True
         )
     open_at = _parameter_list(masked, after)
-    if not re.match(r"void\b", masked[after:open_at].strip()):
+    name = masked[after:open_at].strip()
+    if re.match(r"void\b", name):
+        name = name.removeprefix("void").strip()
+    elif not re.search(r"\bvoid\s*$", masked[start:keyword]):
         raise TranslationError("a kernel returns void", keyword)
-    name = masked[after:open_at].strip().removeprefix("void").strip()
     close_at = close(masked, open_at)
     tail = AFTER_PARAMETERS.match(masked, close_at)
     if tail is None:
