@@ -150,6 +150,25 @@ def test_the_standard_library_has_to_be_included() -> None:
     compile_shader(f"#include <metal_stdlib>{source}")
 
 
+def test_errors_in_headers_lead_back_to_the_shader() -> None:
+    source = """#include <c10/metal/indexing.h>
+        struct half_functor { template <typename T> inline T operator()(const T x) { return x.nothing; } };
+        struct other_functor {};
+
+        REGISTER_UNARY_OP(half, float, float);
+        REGISTER_UNARY_OP(other, float, float);
+    """
+    with pytest.raises(ShaderError) as caught:
+        compile_shader(source, name="mine.metal")
+    error = caught.value
+    assert error.filename == "mine.metal"
+    assert error.lineno in (2, 6)
+    places = {
+        (item.file.rsplit("/")[-1], item.line if item.origin is None else item.origin) for item in error.diagnostics
+    }
+    assert {("mine.metal", 2), ("utils.h", 6)} <= places
+
+
 @pytest.mark.parametrize(
     ("body", "signal"),
     [

@@ -130,7 +130,7 @@ class _Job:
         except TranslationError as error:
             file, line = position_of(preprocessed, error.offset)
             diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
-            raise ShaderError((diagnostic,), str(diagnostic)) from None
+            raise ShaderError((diagnostic,), str(diagnostic), self.shader.name) from None
         headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
         runtime = self._make_runtime(headers)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -141,7 +141,7 @@ class _Job:
         for reading in readings:
             errors = reading.result()
             if errors:
-                raise ShaderError(errors, "\n".join(map(str, errors)))
+                raise ShaderError(errors, "\n".join(map(str, errors)), self.shader.name)
         record = {
             "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
             "parts": [path.stem for path in parts],
