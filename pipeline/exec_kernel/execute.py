@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -21,6 +21,21 @@ class ShaderLibrary(Protocol):
     def __dir__(self) -> list[str]: ...
 
     def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A kernel that was run: what was bound to each index, the grid and the threadgroup, one to three numbers each.
+
+    Bytes were passed by value. `flavour` is the helper's choice; for a stub that dispatches itself it is the name.
+    """
+
+    host_name: str
+    flavour: str
+    arguments: tuple[torch.Tensor | bytes, ...]
+    threads: tuple[int, ...]
+    group: tuple[int, ...]
+    threadgroup_memory: tuple[int, ...] = ()
 
 
 class MissingKernelError(PipelineError):
@@ -83,54 +98,80 @@ def exec_kernel(
     scalar: bytes | None = None,
     cpu_scalars: frozenset[int] = frozenset(),
     force: Force | None = None,
-) -> list[Launch]:
+) -> list[Dispatched]:
     """Do what the helper of `request` does with an iterator over these tensors; returns what was launched.
 
-    Raises MissingKernelError before anything runs when one of the names is not in the library, and what
-    `launch.plan` and `iteration.iterate` raise.
+    `cpu_scalars` are positions among the inputs. Raises MissingKernelError before anything runs when one of the names
+    is not in the library, and what `launch.plan` and `iteration.iterate` raise.
     """
     iteration = iteration_of(outputs, inputs, common, cpu_scalars)
+    tensors = (*outputs, *inputs)
+    on_cpu = frozenset(len(outputs) + index for index in cpu_scalars)
+    return exec_on(kernels, request, iteration, tensors, scalar=scalar, cpu_scalars=on_cpu, force=force)
+
+
+def exec_on(
+    kernels: Kernels,
+    request: Request,
+    iteration: Iteration,
+    tensors: Sequence[torch.Tensor],
+    *,
+    scalar: bytes | None = None,
+    cpu_scalars: frozenset[int] = frozenset(),
+    force: Force | None = None,
+) -> list[Dispatched]:
+    """The same for an iteration that exists; `tensors` are its operands and `cpu_scalars` positions among them."""
     launches = plan(request, iteration, scalar, kernels.names.__contains__, force)
     for launch in launches:
         if launch.host_name not in kernels.names:
             raise MissingKernelError(launch.host_name)
-    tensors = (*outputs, *inputs)
-    for launch in launches:
-        dispatch(kernels, launch, tensors, frozenset(len(outputs) + index for index in cpu_scalars))
-    return launches
+    dispatched = [_bound(launch, tensors, cpu_scalars) for launch in launches]
+    for each in dispatched:
+        run(kernels, each)
+    return dispatched
 
 
-def dispatch(
-    kernels: Kernels, launch: Launch, tensors: Sequence[torch.Tensor], cpu_scalars: frozenset[int] = frozenset()
-) -> None:
-    """Bind the arguments and run one launch."""
-    bound = [_bound(argument, tensors, kernels.device, cpu_scalars) for argument in launch.arguments]
-    function = getattr(kernels.library, launch.host_name)
-    function(*bound, threads=list(launch.threads), group_size=list(launch.group), **kernels.options)
+def run(kernels: Kernels, dispatched: Dispatched) -> None:
+    """Run one kernel of the library. Scalars and arrays are bound as small buffers of exactly their size."""
+    bound = [
+        torch.frombuffer(bytearray(each), dtype=torch.uint8).to(kernels.device) if isinstance(each, bytes) else each
+        for each in dispatched.arguments
+    ]
+    options = dict(kernels.options)
+    if dispatched.threadgroup_memory:
+        if "launch" not in options:
+            raise PipelineError(f"{dispatched.host_name} needs threadgroup memory that torch.mps cannot be told of")
+        options["launch"] = replace(options["launch"], threadgroup_memory=dispatched.threadgroup_memory)
+    function = getattr(kernels.library, dispatched.host_name)
+    function(*bound, threads=list(dispatched.threads), group_size=list(dispatched.group), **options)
 
 
-def _bound(
-    argument: Argument, tensors: Sequence[torch.Tensor], device: str, cpu_scalars: frozenset[int]
-) -> torch.Tensor:
-    """A tensor whose first element is what the kernel's buffer starts with.
+def _bound(launch: Launch, tensors: Sequence[torch.Tensor], cpu_scalars: frozenset[int]) -> Dispatched:
+    arguments = tuple(_argument(argument, tensors, cpu_scalars) for argument in launch.arguments)
+    return Dispatched(launch.host_name, launch.flavour, arguments, launch.threads, launch.group)
 
-    Scalars and arrays that the host passes by value are bound as small buffers of exactly their size.
-    """
-    if isinstance(argument, OperandArgument):
-        tensor = tensors[argument.index]
-        if argument.cast_to is not None:
-            return tensor.to(torch_dtype(argument.cast_to))
-        if argument.index in cpu_scalars:
-            return _by_value(tensor).to(device)
-        if argument.offset:
-            start = tensor.storage_offset() + argument.offset // tensor.element_size()
-            return tensor.as_strided((1,), (1,), start)
+
+def _argument(argument: Argument, tensors: Sequence[torch.Tensor], cpu_scalars: frozenset[int]) -> torch.Tensor | bytes:
+    if not isinstance(argument, OperandArgument):
+        return argument
+    tensor = tensors[argument.index]
+    if argument.cast_to is not None:
+        return tensor.to(torch_dtype(argument.cast_to))
+    if argument.index in cpu_scalars:
+        return by_value(tensor)
+    return as_bound(tensor, argument.offset)
+
+
+def as_bound(tensor: torch.Tensor, offset: int) -> torch.Tensor:
+    """A tensor whose first element is the one `offset` bytes after that of `tensor`."""
+    if offset == 0:
         return tensor
-    return torch.frombuffer(bytearray(argument), dtype=torch.uint8).to(device)
+    start = tensor.storage_offset() + offset // tensor.element_size()
+    return tensor.as_strided((1,), (1,), start)
 
 
-def _by_value(scalar: torch.Tensor) -> torch.Tensor:
-    """A 0-dim CPU tensor as `mtl_setBuffer` copies it: the storage's first element, doubles narrowed."""
+def by_value(scalar: torch.Tensor) -> torch.Tensor:
+    """A 0-dim CPU tensor as `mtl_setBuffer` of 2.13 copies it: the storage's first element, doubles narrowed."""
     if scalar.dtype is torch.float64:
         return scalar.to(torch.float32)
     if scalar.dtype is torch.complex128:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.errors import PipelineError
 from pipeline.exec_kernel import names
@@ -53,10 +53,13 @@ class Force:
     """Pins a flavour whatever the size, as PYTORCH_UNARY_FORCE_FLAVOR and PYTORCH_BINARY_FORCE_FLAVOR do upstream.
 
     `ilp` None leaves the choice to the threshold; `inner_contiguous` likewise to the extent of the inner run.
+    `every_flavour` lets exec_binary_kernel_with_params choose like exec_binary_kernel, for the flavours that are
+    registered for its kernels although it never asks for them.
     """
 
     ilp: bool | None = None
     inner_contiguous: bool | None = None
+    every_flavour: bool = False
 
 
 Registered = Callable[[str], bool]
@@ -76,9 +79,11 @@ def plan(
     the modelled version is at fault.
     """
     force = force or Force()
+    if force.every_flavour and request.helper is Helper.BINARY_WITH_PARAMS:
+        request = replace(request, helper=Helper.BINARY)
     if (scalar is None) != (request.scalar is None):
         raise ValueError("a scalar's bytes come with its type name")
-    if request.helper.arity != len(iteration.inputs):
+    if request.helper.arity > len(iteration.inputs):
         raise HostRefusal(f"{request.helper.function} on an iterator with {len(iteration.inputs)} inputs")
     if request.helper.arity > 1 and iteration.output.dtype is Dtype.FLOAT64:
         raise HostRefusal("float64 is not supported on MPS")
@@ -123,7 +128,7 @@ def _unary(request: Request, part: Iteration, scalar: bytes | None, registered: 
         name = names.unary_name(request, flavour, output, source)
     if plain and (request.helper is Helper.UNARY_RAW or not registered(name)):
         return _unary_castout(request, part, registered, force, inner)
-    tensors = _tensors(part)
+    tensors = _tensors(part, 1)
     if inner:
         packed = struct.pack("2I", part.ndim - 1, part.shape[0])
         return _tiled(name, flavour, part, (*tensors, *_outer(part, (1, 0)), packed))
@@ -139,7 +144,7 @@ def _unary_castout(request: Request, part: Iteration, registered: Registered, fo
     threshold = request.ilp_threshold
     ilp = part.is_contiguous and threshold is not None and part.numel >= threshold
     ilp = ilp if force.ilp is None or not part.is_contiguous else force.ilp
-    tensors = _tensors(part)
+    tensors = _tensors(part, 1)
     if ilp:
         name = names.castout_name(request, "dense_castout_ilp", source)
         packed = struct.pack("4I", output.size, output.code, part.numel, 0)
@@ -160,7 +165,7 @@ def _unary_with_params(request: Request, part: Iteration, scalar: bytes | None) 
     source, output = part.inputs[0].dtype, part.output.dtype
     flavour = "dense" if part.is_contiguous else "strided"
     name = names.unary_name(request, flavour, output, source)
-    tensors = _tensors(part)
+    tensors = _tensors(part, 1)
     if part.is_contiguous:
         return _line(name, flavour, part.numel, (*tensors, *_given(scalar)))
     return _rows(name, flavour, part, (*tensors, *_unary_strides(part), _uints(part.ndim), *_given(scalar)))
@@ -171,7 +176,7 @@ def _binary(request: Request, part: Iteration, scalar: bytes | None, registered:
     given = _given(scalar)
     if request.natural not in (None, output):
         name = names.binary_castout_name(request, part.common)
-        return _line(name, "strided_castout", part.numel, (*_tensors(part), *_strided(part, left, right, output)))
+        return _line(name, "strided_castout", part.numel, (*_tensors(part, 2), *_strided(part, left, right, output)))
     broadcast = _broadcast_flavour(part)
     cast = left is not right
     if broadcast is not None:
@@ -186,16 +191,16 @@ def _binary(request: Request, part: Iteration, scalar: bytes | None, registered:
         name = names.binary_name(request, flavour, cast, output, left, part.common)
         flavour += "_cast" if cast else ""
         if ilp:
-            return _line(name, flavour, _tiles(part.numel), (*_tensors(part), _uints(part.numel)))
+            return _line(name, flavour, _tiles(part.numel), (*_tensors(part, 2), _uints(part.numel)))
         sizes = (_uints(left.size, right.size, left.code, right.code),) if cast else ()
-        return _line(name, flavour, part.numel, (*_tensors(part), *given, *sizes))
+        return _line(name, flavour, part.numel, (*_tensors(part, 2), *given, *sizes))
     inner_name = names.binary_name(request, "inner_contiguous", False, output, left, part.common)
     if not cast and request.scalar is None and _uses_inner_contiguous(part, force) and registered(inner_name):
         packed = struct.pack("2I", part.ndim - 1, part.shape[0])
-        return _tiled(inner_name, "inner_contiguous", part, (*_tensors(part), *_outer(part, (0, 1, 2)), packed))
+        return _tiled(inner_name, "inner_contiguous", part, (*_tensors(part, 2), *_outer(part, (0, 1, 2)), packed))
     name = names.binary_name(request, "strided", cast, output, left, part.common)
     flavour = "strided_cast" if cast else "strided"
-    return _line(name, flavour, part.numel, (*_tensors(part), *given, *_strided(part, left, right, output)))
+    return _line(name, flavour, part.numel, (*_tensors(part, 2), *given, *_strided(part, left, right, output)))
 
 
 def _binary_broadcast(
@@ -205,7 +210,7 @@ def _binary_broadcast(
     small = 0 if flavour in ("dense_scalar_lhs", "dense_broadcast_rhs") else 1
     full = types[1 - small]
     cast = left is not right
-    tensors = list(_tensors(part))
+    tensors = list(_tensors(part, 2))
     is_scalar = flavour.startswith("dense_scalar")
     if cast and is_scalar and names.promotes_scalar_on_host(full, types[small], part.common):
         tensors[1 + small] = OperandArgument(1 + small, part.offsets[1 + small], cast_to=part.common)
@@ -225,13 +230,13 @@ def _binary_with_params(request: Request, part: Iteration, scalar: bytes | None)
     label = f"{flavour}_cast" if cast else flavour
     if not part.is_contiguous:
         strides = _strided(part, left, right, output)
-        return _line(name, label, part.numel, (*_tensors(part), *_given(scalar), *strides))
+        return _line(name, label, part.numel, (*_tensors(part, 2), *_given(scalar), *strides))
     sizes = (_uints(left.size, right.size, left.code, right.code),) if cast else ()
-    return _line(name, label, part.numel, (*_tensors(part), *_given(scalar), *sizes))
+    return _line(name, label, part.numel, (*_tensors(part, 2), *_given(scalar), *sizes))
 
 
 def _ternary(request: Request, part: Iteration) -> Launch:
-    types = tuple(_downcast(operand) for operand in part.inputs)
+    types = tuple(_downcast(operand) for operand in part.inputs[:3])
     cast = types[0] is not types[1] or types[0] is not types[2]
     flavour = "dense" if part.is_contiguous else "strided"
     name = names.ternary_name(request, flavour, cast, part.output.dtype, types[0])
@@ -240,11 +245,11 @@ def _ternary(request: Request, part: Iteration) -> Launch:
         # Bound as three ints to a uint3, which the shader reads as 16 bytes.
         sizes = _uints(*(each.size for each in types), 0)
         codes = _uints(*(each.code for each in types), 0)
-        return _line(name, label, part.numel, (*_tensors(part), *((sizes, codes) if cast else ())))
-    strides = tuple(_longs(stride) for stride in part.strides)
+        return _line(name, label, part.numel, (*_tensors(part, 3), *((sizes, codes) if cast else ())))
+    strides = tuple(_longs(stride) for stride in part.strides[:4])
     codes = _uints(*(each.code for each in types), part.output.dtype.code)
     casts = (codes,) if cast else ()
-    return _line(name, label, part.numel, (*_tensors(part), _longs(part.shape), *strides, _uints(part.ndim), *casts))
+    return _line(name, label, part.numel, (*_tensors(part, 3), _longs(part.shape), *strides, _uints(part.ndim), *casts))
 
 
 def _broadcast_flavour(part: Iteration) -> str | None:
@@ -294,12 +299,13 @@ def _given(scalar: bytes | None) -> tuple[bytes, ...]:
     return () if scalar is None else (scalar,)
 
 
-def _tensors(part: Iteration) -> tuple[OperandArgument, ...]:
-    return tuple(OperandArgument(index, offset) for index, offset in enumerate(part.offsets))
+def _tensors(part: Iteration, inputs: int) -> tuple[OperandArgument, ...]:
+    """The output and the inputs that the kernel reads; what the iterator has beyond is bound over."""
+    return tuple(OperandArgument(index, offset) for index, offset in enumerate(part.offsets[: 1 + inputs]))
 
 
 def _strided(part: Iteration, left: Dtype, right: Dtype, output: Dtype) -> tuple[bytes, ...]:
-    strides = tuple(_longs(stride) for stride in part.strides)
+    strides = tuple(_longs(stride) for stride in part.strides[:3])
     return (_longs(part.shape), *strides, _uints(part.ndim, left.code, right.code, output.code))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
 from pipeline.exec_kernel.execute import torch_dtype
 from pipeline.numerics import values
-from pipeline.numerics.frontend import Stub
+from pipeline.numerics.targets import Target
 
 
 @dataclass(frozen=True)
@@ -52,81 +52,96 @@ _MIXED = (
 )
 
 
-def grids(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any], extra: Sequence[float]) -> Iterator[Case]:
+def grids(target: Target, dtype: torch.dtype, scalars: dict[str, Any], extra: Sequence[float]) -> Iterator[Case]:
     """Special values crossed with each other, and values spread over the whole range."""
-    distinct = tuple(dict.fromkeys(stub.inputs))
+    distinct = tuple(dict.fromkeys(target.inputs))
     arity = len(distinct)
     if arity == 1:
-        yield _case(stub, scalars, [values.special(dtype, extra)], "special values", thorough=True)
-        yield _case(stub, scalars, [values.sweep(dtype)], "sweep", plain_only=True)
+        yield _case(target, scalars, [values.special(dtype, extra)], "special values", thorough=True)
+        yield _case(target, scalars, [values.sweep(dtype)], "sweep", plain_only=True)
         return
     column = values.special(dtype, extra, few=arity > 2 or dtype.is_complex)
     if arity > 2:
         column = _thinned(column, 13)
     elif dtype.is_complex:
         column = _thinned(column, 60)
-    yield _case(stub, scalars, values.crossed([column] * arity), "special values", thorough=True)
-    yield _case(stub, scalars, [values.random(dtype, 600, seed) for seed in range(arity)], "random", plain_only=True)
+    yield _case(target, scalars, values.crossed([column] * arity), "special values", thorough=True)
+    yield _case(target, scalars, [values.random(dtype, 600, seed) for seed in range(arity)], "random", plain_only=True)
 
 
-def small(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
+def plain(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Case:
+    """A few elements, to see whether the dtype is taken at all."""
+    tensors = [values.random(dtype, 6, seed) for seed in range(len(set(target.inputs)))]
+    return _case(target, scalars, tensors, "a few elements", plain_only=True)
+
+
+def specials(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
+    """Special values alone, for unusual scalars."""
+    distinct = tuple(dict.fromkeys(target.inputs))
+    column = _thinned(values.special(dtype, few=True), 40 if len(distinct) < 3 else 13)
+    yield _case(target, scalars, values.crossed([column] * len(distinct)), "special values", plain_only=True)
+
+
+def small(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
     """A few elements of two and three dimensions, for the layouts; and none, and one."""
-    distinct = tuple(dict.fromkeys(stub.inputs))
+    distinct = tuple(dict.fromkeys(target.inputs))
     shapes: tuple[tuple[int, ...], ...] = ((3, 5), (2, 3, 4))
     for shape in shapes:
         tensors = [values.random(dtype, 24, 10 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
-        yield _case(stub, scalars, tensors, f"shape {list(shape)}")
+        yield _case(target, scalars, tensors, f"shape {list(shape)}")
     edges: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (3, 0))
     for shape in edges:
         tensors = [values.random(dtype, 24, 20 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
-        yield _case(stub, scalars, tensors, f"shape {list(shape)}", plain_only=True)
+        yield _case(target, scalars, tensors, f"shape {list(shape)}", plain_only=True)
 
 
-def broadcast(stub: Stub, dtypes: Sequence[torch.dtype], scalars: dict[str, Any]) -> Iterator[Case]:
+def broadcast(target: Target, dtypes: Sequence[torch.dtype], scalars: dict[str, Any]) -> Iterator[Case]:
     """One operand smaller than the others: a scalar, a row, a column, on either side."""
-    arity = len(stub.inputs)
+    arity = len(target.inputs)
     shapes: tuple[tuple[int, ...], ...] = ((), (1,), (7,), (1, 7), (6, 1))
-    for position in range(arity):
-        for shape in shapes:
+    for position, name in enumerate(target.inputs):
+        for shape in shapes if name not in target.full else ():
             tensors = []
             for index in range(arity):
                 wanted = shape if index == position else (6, 7)
                 numbers = values.random(dtypes[index], 42, 30 + index)
                 tensors.append(numbers[: _numel(wanted)].reshape(wanted))
-            yield _case(stub, scalars, tensors, f"operand {position} of shape {list(shape)}", plain_only=True)
+            yield _case(target, scalars, tensors, f"operand {position} of shape {list(shape)}", plain_only=True)
 
 
-def scalar_operands(stub: Stub, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
+def scalar_operands(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
     """Special values against one special value as the other operand: a 0-dim tensor, a number, a CPU tensor."""
     column = values.special(dtype, few=True)
     numbers = _thinned(column, 9)
-    for position in range(len(stub.inputs)):
+    for position, name in enumerate(target.inputs):
+        if name in target.full:
+            continue
         for number in numbers:
-            tensors = [number if index == position else column for index in range(len(stub.inputs))]
-            yield _case(stub, scalars, tensors, f"0-dim operand {position}", plain_only=True)
+            tensors = [number if index == position else column for index in range(len(target.inputs))]
+            yield _case(target, scalars, tensors, f"0-dim operand {position}", plain_only=True)
         number = numbers[len(numbers) // 2]
-        tensors = [number.clone() if index == position else column for index in range(len(stub.inputs))]
-        case = _case(stub, scalars, tensors, f"CPU operand {position}", plain_only=True)
-        yield Case(case.arguments, case.label, plain_only=True, cpu_scalars=frozenset({stub.inputs[position]}))
+        tensors = [number.clone() if index == position else column for index in range(len(target.inputs))]
+        case = _case(target, scalars, tensors, f"CPU operand {position}", plain_only=True)
+        yield replace(case, cpu_scalars=frozenset({name}))
 
 
-def mixed(stub: Stub, scalars: dict[str, Any]) -> Iterator[Case]:
+def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
     """Operands of different dtypes, in every broadcast form."""
-    arity = len(stub.inputs)
+    arity = len(target.inputs)
     for first, *rest in _MIXED:
         dtypes = [first, *(rest[0] for _ in range(arity - 1))]
         columns = [values.special(dtype, few=True) for dtype in dtypes]
         length = min(max(len(column) for column in columns), 40)
         tensors = [_cycled(column, length, index) for index, column in enumerate(columns)]
         label = "mixed dtypes"
-        yield _case(stub, scalars, tensors, label, thorough=True)
+        yield _case(target, scalars, tensors, label, thorough=True)
         shaped = [values.random(dtype, 24, 40 + index)[:15].reshape(3, 5) for index, dtype in enumerate(dtypes)]
-        yield _case(stub, scalars, shaped, label)
-        yield from broadcast(stub, dtypes, scalars)
+        yield _case(target, scalars, shaped, label)
+        yield from broadcast(target, dtypes, scalars)
 
 
 def _case(
-    stub: Stub,
+    target: Target,
     scalars: dict[str, Any],
     tensors: Sequence[torch.Tensor],
     label: str,
@@ -134,9 +149,9 @@ def _case(
     thorough: bool = False,
     plain_only: bool = False,
 ) -> Case:
-    distinct = tuple(dict.fromkeys(stub.inputs))
+    distinct = tuple(dict.fromkeys(target.inputs))
     named = dict(zip(distinct, tensors, strict=True))
-    return Case(stub.bind({**named, **scalars}), label, thorough, plain_only)
+    return Case(target.bind({**named, **scalars}), label, thorough, plain_only)
 
 
 def _numel(shape: Sequence[int]) -> int:

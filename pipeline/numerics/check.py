@@ -24,41 +24,46 @@ NOT_A_MAC = (
 
 def run(job: Job, progress: Callable[[str], None] = lambda text: None) -> NumericsResult:
     """Check one operator here and now; `progress` is told which dtype is at work."""
-    path = job.kernel_path or f"kernels/{job.operator}.metal"
     torch.set_num_threads(1)
     try:
-        kernels, flushing = _compiled(job, path)
+        kernels, flushing = _compiled(job)
     except ShaderError as error:
         line = getattr(error, "lineno", None)
-        finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], path, line)
+        finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], job.path, line)
         return NumericsResult(CheckResult.from_findings(CHECK, "the kernel does not compile", [finding]), {})
     try:
-        found = examine(job, kernels, flushing, path, progress)
+        found = examine(job, kernels, flushing, _headers(job), job.path, progress)
     except PipelineError as error:
         return NumericsResult(CheckResult.not_run(CHECK, str(error)), {})
     return _result(found, job.device)
 
 
-def _compiled(job: Job, path: str) -> tuple[Kernels, Kernels | None]:
+def _compiled(job: Job) -> tuple[Kernels, Kernels | None]:
     if job.device == "mps":
         return Kernels.of(torch.mps.compile_shader(job.kernel), "mps"), None
-    library = compile_shader(job.kernel, include=[Path(each) for each in job.include], name=path)
+    library = compile_shader(job.kernel, include=[Path(each) for each in job.include], name=job.path)
     return (
         Kernels.of(library, launch=Launch(flush_subnormals=False)),
         Kernels.of(library, launch=Launch(flush_subnormals=True)),
     )
 
 
+def _headers(job: Job) -> list[str]:
+    """The headers that host and shader share."""
+    folders = [Path(each) for each in job.include] or [Path(torch.__file__).parent / "include"]
+    files = (path for folder in folders for path in sorted((folder / "ATen/native/mps/kernels").glob("*.h")))
+    return [path.read_text() for path in files]
+
+
 def _result(found: Examined, device: str) -> NumericsResult:
     summary = (
-        f"{len(found.launched)} kernels on {len(found.dtypes)} dtypes, {found.runs} runs, {found.elements} elements "
-        f"compared with torch CPU, {found.masked} not comparable"
+        f"{len(found.launched)} kernels on {len(found.dtypes)} dtypes, {found.runs} runs with {found.samples} OpInfo "
+        f"samples, {found.elements} elements compared with torch CPU, {found.masked} not comparable"
     )
     not_covered = [] if device == "mps" else [NOT_A_MAC]
     if found.idle:
         some = ", ".join(found.idle[:8]) + (", ..." if len(found.idle) > 8 else "")
         not_covered.append(f"{len(found.idle)} registered kernels that no case asks for: {some}")
-    not_covered += found.notes
     findings = [each.finding for each in found.reports]
     data = {**asdict(found), "reports": [each.data for each in found.reports]}
     return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)

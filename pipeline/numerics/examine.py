@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,22 +13,31 @@ import torch
 from pipeline.exec_kernel.execute import Kernels
 from pipeline.numerics import cases
 from pipeline.numerics.cases import Case
-from pipeline.numerics.frontend import Stub, stub_for
-from pipeline.numerics.host import Host, implied_host
+from pipeline.numerics.conventions import target_of_function, targets_of_stub
+from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
+from pipeline.numerics.recording import Recorded, recorded
 from pipeline.numerics.report import Reported, grouped, reported
+from pipeline.numerics.scalars import boundaries, scalar_sets, variations
 from pipeline.numerics.session import Session
 from pipeline.numerics.shrink import shrink
+from pipeline.numerics.targets import Target, UnknownOperatorError
+from pipeline.stub_interpreter.stub import StubText
+
+_NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fh]?(?![\w.])")
+
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Examined:
-    """What one stub's kernels showed.
+    """What the kernels of one operator showed.
 
     `launched` counts the runs of each host name, `idle` are registered names that no case reached.
     """
 
     operator: str
+    targets: tuple[str, ...]
     reports: tuple[Reported, ...]
     dtypes: tuple[str, ...]
     refused: dict[str, str]
@@ -36,65 +46,128 @@ class Examined:
     runs: int
     elements: int
     masked: int
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    samples: int
 
 
 def examine(
-    job: Job, kernels: Kernels, flushing: Kernels | None, kernel_path: str, progress: Callable[[str], None]
+    job: Job, kernels: Kernels, flushing: Kernels | None, headers: Sequence[str], kernel_path: str, progress: Progress
 ) -> Examined:
-    """Run every case of the operator. Raises PipelineError when the operator or its host side is not known."""
-    stub = stub_for(f"{job.operator.removeprefix('special_')}_stub")
-    host: Host = implied_host(job.operator, len(stub.inputs), sorted(kernels.names))
-    session = Session(stub, host, kernels, flushing)
-    for case in _cases(stub, literals(job.kernel), _dtypes(job), progress):
-        session.try_case(case)
+    """Run every case of the operator. `headers` are texts that may define its params structs.
+
+    Raises PipelineError when the operator or its host side is not known or not understood.
+    """
+    sessions = [Session(*each, kernels, flushing) for each in _targets(job, kernels, headers)]
+    samples = 0
+    for session in sessions:
+        if session.host.returns:
+            samples += _try_samples(session, job, progress, plain=True)
+        else:
+            samples += _try_everything(session, job, progress)
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
+        for session in sessions
         for failure, flavours in grouped(session.failures.values())
     ]
-    tally = session.tally
+    launched: Counter[str] = sum((session.tally.launched for session in sessions), Counter())
+    tallies = [session.tally for session in sessions]
     return Examined(
         job.operator,
+        tuple(dict.fromkeys(session.target.name for session in sessions)),
         tuple(reports),
-        tuple(sorted(tally.dtypes)),
-        tally.refused,
-        dict(tally.launched),
-        tuple(sorted(kernels.names - set(tally.launched))),
-        tally.runs,
-        tally.elements,
-        tally.masked,
+        tuple(sorted(set().union(*(tally.dtypes for tally in tallies)))),
+        {dtypes: why for tally in tallies for dtypes, why in tally.refused.items()},
+        dict(launched),
+        tuple(sorted(kernels.names - set(launched))),
+        sum(tally.runs for tally in tallies),
+        sum(tally.elements for tally in tallies),
+        sum(tally.masked for tally in tallies),
+        samples,
     )
 
 
 def literals(source: str) -> list[float]:
     """The numbers a kernel's text compares and computes with: boundaries worth trying."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/|#include[^\n]*", " ", source, flags=re.S)
-    found = re.findall(
-        r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\d+)[fh]?(?![\w.])", text
-    )
-    numbers = dict.fromkeys(float(each) for each in found)
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*|REGISTER_[^\n]*", " ", source, flags=re.S)
+    numbers = dict.fromkeys(float(each) for each in _NUMBER.findall(text))
     return [sign * number for number in numbers if number < 3e38 for sign in (1.0, -1.0)][:64]
+
+
+def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[Target, Host]]:
+    """What the stub implements: its registrations, else the functions that dispatch rows name."""
+    if job.stub is None:
+        target = targets_of_stub(f"{job.operator.removeprefix('special_')}_stub", job.operator)[0]
+        return [(target, implied_host(target, job.operator, sorted(kernels.names)))]
+    text = StubText(job.stub, [job.kernel, *headers], f"stubs/{job.operator}.mm")
+    found: list[tuple[Target, Host]] = []
+    for stub, name in text.registered.items():
+        found += [(target, StubHost(text, name)) for target in targets_of_stub(stub, job.operator)]
+    for function in () if found else text.file.functions:
+        try:
+            target = target_of_function(function.name)
+        except UnknownOperatorError:
+            continue
+        returns = not function.implements and len(function.parameters) == len(target.overload._schema.arguments)
+        found.append((target, StubHost(text, function.name, returns)))
+    if not found:
+        raise HostUnknownError("the stub registers nothing, and no dispatch row names one of its functions")
+    return found
+
+
+def _try_everything(session: Session, job: Job, progress: Progress) -> int:
+    target, dtypes = session.target, _dtypes(job)
+    calls = {dtype: list(recorded(target, dtype)) for dtype in dtypes}
+    sets = scalar_sets(target, (call.arguments for dtype in dtypes for call in calls[dtype]))
+    extra = [*literals(job.kernel), *boundaries(sets)]
+    for dtype in dtypes:
+        progress(f"{target.overload} on {dtype}")
+        if target.pointwise:
+            for case in _pointwise(target, dtype, sets, extra):
+                session.try_case(case)
+        for case in _sampled(target, calls[dtype]):
+            session.try_case(case)
+    if target.pointwise:
+        for dtype in dtypes:
+            if str(dtype).removeprefix("torch.") not in session.tally.dtypes:
+                session.probe(cases.plain(target, dtype, sets[0]))
+    if target.pointwise and len(dtypes) > 1 and len(set(target.inputs)) > 1:
+        for case in cases.mixed(target, sets[0]):
+            session.try_case(case)
+    return sum(len(each) for each in calls.values())
+
+
+def _try_samples(session: Session, job: Job, progress: Progress, plain: bool) -> int:
+    count = 0
+    for dtype in _dtypes(job):
+        progress(f"{session.target.name} on {dtype}")
+        for call in recorded(session.target, dtype):
+            session.try_case(Case(call.arguments, call.label, plain_only=plain))
+            count += 1
+    return count
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:
     return tuple(getattr(torch, name) for name in job.dtypes) or cases.DTYPES
 
 
-def _cases(
-    stub: Stub, extra: Sequence[float], dtypes: Sequence[torch.dtype], progress: Callable[[str], None]
+def _pointwise(
+    target: Target, dtype: torch.dtype, sets: Sequence[dict[str, Any]], extra: Sequence[float]
 ) -> Iterator[Case]:
-    several = len(set(stub.inputs)) > 1
-    for scalars in _scalar_sets(stub):
-        for dtype in dtypes:
-            progress(f"{stub.overload} on {dtype}")
-            yield from cases.grids(stub, dtype, scalars, extra)
-            yield from cases.small(stub, dtype, scalars)
+    several = len(set(target.inputs)) > 1
+    for number, scalars in enumerate(sets):
+        yield from cases.grids(target, dtype, scalars, extra)
+        if number == 0:
+            yield from cases.small(target, dtype, scalars)
             if several:
-                yield from cases.broadcast(stub, [dtype] * len(stub.inputs), scalars)
-                yield from cases.scalar_operands(stub, dtype, scalars)
-        if several and len(dtypes) > 1:
-            yield from cases.mixed(stub, scalars)
+                yield from cases.broadcast(target, [dtype] * len(target.inputs), scalars)
+                yield from cases.scalar_operands(target, dtype, scalars)
+            if dtype.is_floating_point or dtype.is_complex:
+                for changed in variations(target, scalars):
+                    yield from cases.specials(target, dtype, changed)
 
 
-def _scalar_sets(stub: Stub) -> Iterator[dict[str, Any]]:
-    yield {}
+def _sampled(target: Target, calls: Sequence[Recorded]) -> Iterator[Case]:
+    """Samples as they are; for what is not pointwise, laid out in every way too."""
+    for call in calls:
+        shaped = any(isinstance(each, torch.Tensor) and each.dim() > 1 for each in call.arguments.values())
+        small = sum(each.numel() for each in call.arguments.values() if isinstance(each, torch.Tensor)) < 2000
+        yield Case(call.arguments, call.label, plain_only=target.pointwise or not (shaped and small))

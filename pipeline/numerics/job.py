@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-_CODE = ("exec_kernel", "metal", "numerics")
+_CODE = ("exec_kernel", "metal", "numerics", "stub_interpreter")
 _HEADERS = ("c10/metal", "ATen/native/mps/kernels")
 
 
@@ -29,6 +29,10 @@ class Job:
     device: str = "cpu"
     dtypes: tuple[str, ...] = ()
     kernel_path: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.kernel_path or f"kernels/{self.operator}.metal"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -69,6 +69,14 @@ def poisoned(numel: int, dtype: torch.dtype) -> torch.Tensor:
     return torch.full((numel * dtype.itemsize,), POISON, dtype=torch.uint8).view(dtype)
 
 
+def untouched(tensor: torch.Tensor) -> torch.Tensor:
+    """Elements of a contiguous tensor that are poison still; of one byte none, since any value may be that byte."""
+    if tensor.element_size() == 1:
+        return torch.zeros(tensor.shape, dtype=torch.bool)
+    raw = tensor.reshape(-1).view(torch.uint8).reshape(-1, tensor.element_size())
+    return (raw == POISON).all(-1).reshape(tensor.shape)
+
+
 @dataclass(frozen=True)
 class Layout:
     """How the operands of one run lie: a word per input, one for the output, what is pinned.
@@ -91,6 +99,8 @@ class Layout:
         text = f"in place, {inputs}" if self.in_place else f"{inputs} -> {self.output}"
         if self.flush:
             text += ", flushing subnormals"
+        if self.force is not None and self.force.every_flavour:
+            text += ", a flavour the helper does not ask for"
         return f"{text}, ILP" if self.force is not None and self.force.ilp else text
 
 

@@ -9,14 +9,14 @@ tolerance, so an answer that is only absolutely close to a small truth is not ta
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from pipeline.numerics.frontend import Stub
+from pipeline.exec_kernel.promotion import common_dtype
+from pipeline.numerics.targets import Target
 
 MPS_RTOL = {torch.float32: 1.3e-6, torch.float16: 1e-3, torch.bfloat16: 1.6e-2}
 """torch.testing's defaults, which upstream's MPS tests use."""
@@ -35,6 +35,9 @@ _WIDE = {
 }
 
 _SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+
+_AMID = 128
+"""More elements than any vectorized loop leaves to the scalar one."""
 
 # Their results are defined by the dtype itself, so a wider evaluation says nothing.
 _DTYPE_BOUND = {"nextafter", "frexp", "ldexp"}
@@ -84,89 +87,156 @@ class ReferenceRefusedError(Exception):
     """The CPU operator raised, so there is nothing to compare with."""
 
 
-def evaluate(stub: Stub, arguments: dict[str, Any]) -> torch.Tensor:
+def evaluate(target: Target, arguments: dict[str, Any]) -> tuple[torch.Tensor, ...]:
     """Run the CPU operator; a Python number may stand for a tensor. Raises ReferenceRefusedError."""
-    schema = stub.overload._schema.arguments
+    schema = target.overload._schema.arguments
     positional = [arguments[each.name] for each in schema if not each.kwarg_only]
     keywords = {each.name: arguments[each.name] for each in schema if each.kwarg_only}
-    plain = all(isinstance(arguments[name], torch.Tensor) or arguments[name] is None for name in stub.inputs)
-    operator: Callable[..., Any] = stub.overload if plain else stub.overload.overloadpacket
+    plain = all(isinstance(arguments[name], torch.Tensor) or arguments[name] is None for name in target.inputs)
+    operator: Callable[..., Any] = target.overload if plain else target.overload.overloadpacket
     try:
         result = operator(*positional, **keywords)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError) as error:
         raise ReferenceRefusedError(str(error).splitlines()[0]) from None
-    assert isinstance(result, torch.Tensor)
-    return result
+    return result if isinstance(result, tuple) else (result,)
 
 
-def expected(stub: Stub, arguments: dict[str, Any]) -> Expected:
-    """The acceptable answers for a call. Raises ReferenceRefusedError when the CPU operator refuses it.
+def takes_output(target: Target, arguments: dict[str, Any], dtype: torch.dtype) -> bool:
+    """Whether the operator has an `out` variant that accepts an output of this dtype."""
+    variant = _out_variant(target)
+    if variant is None:
+        return False
+    overload, name = variant
+    given = [arguments[each.name] for each in target.overload._schema.arguments if not each.kwarg_only]
+    keywords = {each.name: arguments[each.name] for each in target.overload._schema.arguments if each.kwarg_only}
+    keywords[name] = torch.empty(0, dtype=dtype)
+    try:
+        overload(*given, **keywords)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return False
+    return True
+
+
+def _out_variant(target: Target) -> tuple[Any, str] | None:
+    """The overload with the same arguments and one more, which it writes; and that argument's name."""
+    packet = target.overload.overloadpacket
+    wanted = {each.name for each in target.overload._schema.arguments}
+    for overload_name in packet.overloads():
+        overload = getattr(packet, overload_name)
+        names = [each.name for each in overload._schema.arguments]
+        more = [name for name in names if name not in wanted]
+        if wanted < set(names) and len(more) == 1:
+            return overload, more[0]
+    return None
+
+
+def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
+    """The acceptable answers for each result of a call. Raises ReferenceRefusedError when the CPU operator refuses it.
 
     A dtype of 16 or 32 bits that the CPU lacks is answered from the next wider one.
     """
+    names = target.tensors(arguments)
     try:
-        same = evaluate(stub, arguments)
-    except ReferenceRefusedError:
-        if not any(getattr(arguments[name], "dtype", None) in _SINGLE for name in stub.inputs):
+        same = evaluate(target, arguments)
+    except ReferenceRefusedError as refusal:
+        lacking = "not implemented for" in str(refusal)
+        if not lacking or not any(getattr(arguments[name], "dtype", None) in _SINGLE for name in names):
             raise
-        return _borrowed(stub, arguments)
-    scalar_loop = evaluate(stub, _map_tensors(arguments, stub.inputs, _unvectorized))
-    comparable = same.dtype.is_floating_point or same.dtype.is_complex
-    if not comparable or stub.overload.overloadpacket.__name__ in _DTYPE_BOUND:
-        return Expected((same, scalar_loop), None, None)
-    wide_arguments = _widened(stub, arguments)
+        return _borrowed(target, arguments)
+    scalar_loop = evaluate(target, _with_tensors(target, arguments, _unvectorized))
+    plain = tuple(Expected(each, None, None) for each in zip(same, scalar_loop, strict=True))
+    comparable = any(each.dtype.is_floating_point or each.dtype.is_complex for each in same)
+    if not comparable or target.operator in _DTYPE_BOUND:
+        return plain
+    wide_arguments = _widened(target, arguments)
     try:
-        wide = evaluate(stub, wide_arguments)
+        wide = evaluate(target, wide_arguments)
     except ReferenceRefusedError:
-        return Expected((same, scalar_loop), None, None)
-    error = _finite((same.to(wide.dtype) - wide).abs())
-    slack = torch.where(error <= torch.finfo(same.dtype).eps * wide.abs(), torch.zeros_like(error), 2 * error)
-    for name in dict.fromkeys(stub.inputs):
+        return plain
+    slacks = [_own_error(each, truth) for each, truth in zip(same, wide, strict=True)]
+    for name in names:
         tensor = wide_arguments[name]
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
             continue
         for one_rounding in (1.0 - 2.0**-23, 1.0 + 2.0**-23):
+            moved_arguments = target.refreshed({**wide_arguments, name: tensor * one_rounding})
             try:
-                moved = evaluate(stub, {**wide_arguments, name: tensor * one_rounding})
+                moved = evaluate(target, moved_arguments)
             except ReferenceRefusedError:
                 continue
-            slack = slack + _ROUNDINGS / 2 * _finite((moved - wide).abs())
-    return Expected((same, scalar_loop), wide, slack)
+            for index, (there, truth) in enumerate(zip(moved, wide, strict=True)):
+                slacks[index] = slacks[index] + _ROUNDINGS / 2 * _finite((there - truth).abs())
+    return tuple(
+        Expected(each, truth, slack)
+        for each, truth, slack in zip(zip(same, scalar_loop, strict=True), wide, slacks, strict=True)
+    )
 
 
-def _borrowed(stub: Stub, arguments: dict[str, Any]) -> Expected:
+def amid(target: Target, arguments: dict[str, Any], answers: Expected, index: torch.Tensor) -> Expected:
+    """The answers at flat positions `index`, and what the CPU says where each stands amid many of its like.
+
+    A vectorized loop hands its last few elements to the scalar one, so an element's place can decide its answer.
+    """
+    here = answers.at(index)
+
+    def repeated(tensor: torch.Tensor) -> torch.Tensor:
+        return torch.broadcast_to(tensor, answers.shape).reshape(-1)[index].repeat_interleave(_AMID)
+
+    try:
+        there = evaluate(target, _with_tensors(target, arguments, repeated))
+    except ReferenceRefusedError:
+        return here
+    return replace(here, same=(*here.same, there[0][::_AMID].to(answers.dtype)))
+
+
+def _own_error(same: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
+    """What the CPU's own result is off by, twice, where that is more than a rounding."""
+    error = _finite((same.to(wide.dtype) - wide).abs())
+    if not (same.dtype.is_floating_point or same.dtype.is_complex):
+        return torch.zeros_like(error)
+    return torch.where(error <= torch.finfo(same.dtype).eps * wide.abs(), torch.zeros_like(error), 2 * error)
+
+
+def _borrowed(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
+    operands = [arguments[name] for name in target.tensors(arguments)]
+    narrow = next(each.dtype for each in operands if getattr(each, "dtype", None) in _SINGLE)
+    common = common_dtype(operands, narrow)
+
     def single(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(_SINGLE.get(tensor.dtype, tensor.dtype))
+        rounded = tensor.to(common) if tensor.is_floating_point() or tensor.is_complex() else tensor
+        return rounded.to(_SINGLE.get(rounded.dtype, rounded.dtype))
 
-    narrow = next(arguments[name].dtype for name in stub.inputs if getattr(arguments[name], "dtype", None) in _SINGLE)
-    answers = expected(stub, _map_tensors(arguments, stub.inputs, single))
-    if answers.dtype is _SINGLE[narrow]:
-        result = narrow
-    elif narrow is torch.complex32 and answers.dtype is torch.float32:
-        result = torch.float16
-    else:
+    found = []
+    for answers in expected(target, _with_tensors(target, arguments, single)):
         result = answers.dtype
-    return replace(answers, same=tuple(each.to(result) for each in answers.same), borrowed=True)
+        if result is _SINGLE[narrow]:
+            result = narrow
+        elif narrow is torch.complex32 and result is torch.float32:
+            result = torch.float16
+        found.append(replace(answers, same=tuple(each.to(result) for each in answers.same), borrowed=True))
+    return tuple(found)
 
 
-def _widened(stub: Stub, arguments: dict[str, Any]) -> dict[str, Any]:
+def _widened(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     """Operands in double precision; integers too where all are, since the result is a float of them."""
-    tensors = [arguments[name] for name in stub.inputs if isinstance(arguments[name], torch.Tensor)]
+    tensors = [arguments[name] for name in target.tensors(arguments) if isinstance(arguments[name], torch.Tensor)]
     integral = not any(each.is_floating_point() or each.is_complex() for each in tensors)
 
     def widen(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(_WIDE.get(tensor.dtype, torch.float64 if integral else tensor.dtype))
 
-    return _map_tensors(arguments, stub.inputs, widen)
+    return _with_tensors(target, arguments, widen)
 
 
-def _map_tensors(
-    arguments: dict[str, Any], names: Sequence[str], change: Callable[[torch.Tensor], torch.Tensor]
+def _with_tensors(
+    target: Target, arguments: dict[str, Any], change: Callable[[torch.Tensor], torch.Tensor]
 ) -> dict[str, Any]:
-    return {
+    names = target.tensors(arguments)
+    changed = {
         name: change(value) if name in names and isinstance(value, torch.Tensor) else value
         for name, value in arguments.items()
     }
+    return target.refreshed(changed)
 
 
 def _unvectorized(tensor: torch.Tensor) -> torch.Tensor:
@@ -180,19 +250,6 @@ def _unvectorized(tensor: torch.Tensor) -> torch.Tensor:
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
     return torch.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def survives(stub: Stub, arguments: dict[str, Any]) -> bool:
-    """Whether the CPU operator returns or raises, rather than dying of SIGFPE on an integer division."""
-    child = os.fork()
-    if child == 0:
-        try:
-            evaluate(stub, arguments)
-        except BaseException:
-            os._exit(0)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return not os.WIFSIGNALED(status)
 
 
 def rtol(dtype: torch.dtype) -> float:

@@ -9,13 +9,15 @@ from typing import Any
 import torch
 
 from pipeline.findings import Finding, Severity
+from pipeline.numerics.failure import Failure
 from pipeline.numerics.reproduction import script
-from pipeline.numerics.session import Failure, Session
+from pipeline.numerics.session import Session
 
 SEVERITIES = {
     "numerics/imprecise": Severity.WARNING,
     "numerics/unguarded-dtype": Severity.WARNING,
     "numerics/helper-limit": Severity.WARNING,
+    "numerics/flushing": Severity.WARNING,
 }
 """Rules that do not fail the check; every other rule does."""
 
@@ -27,7 +29,11 @@ _HINTS = {
     "numerics/imprecise": "upstream's tolerance passes this",
     "numerics/missing-kernel": "register it, or refuse the dtype in the stub",
     "numerics/unguarded-dtype": "the CPU refuses this dtype; refuse it in the stub too",
+    "numerics/incomplete-guard": "the stub refuses other dtypes; refuse this one, which the CPU refuses, as well",
+    "numerics/flushing": "an intermediate falls below the smallest normal number",
+    "numerics/helper-limit": "this version's exec helper cannot do better",
     "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
+    "numerics/unwritten": "check the number of threads, and the last elements where each thread takes several",
     "numerics/out-of-bounds": "check the strides of the output and the number of threads",
 }
 
@@ -53,64 +59,70 @@ def grouped(failures: Iterable[Failure]) -> list[tuple[Failure, tuple[str, ...]]
 
 def reported(session: Session, failure: Failure, flavours: tuple[str, ...], kernel_path: str) -> Reported:
     """The finding for one shrunk failure."""
+    run = failure.run
     data: dict[str, Any] = {
         "rule": failure.rule,
-        "operator": session.operator,
+        "operator": session.target.operator,
         "dtypes": list(failure.dtypes),
         "flavours": list(flavours),
-        "layout": str(failure.run.layout),
-        "case": failure.run.case.label,
-        "host_names": list(failure.run.host_names or failure.names),
-        "inputs": {name: _shown(each) for name, each in zip(session.stub.inputs, failure.run.inputs, strict=True)},
-        "scalars": {name: _plain(value) for name, value in _scalars(session, failure).items()},
+        "layout": str(run.layout),
+        "case": run.case.label,
+        "host_names": list(run.host_names or failure.names),
+        "inputs": {name: _shown(each) for name, each in run.inputs.items()},
+        "scalars": {name: _plain(value) for name, value in _scalars(failure).items()},
     }
-    message = _headline(session, failure, data, flavours)
+    message = _headline(session, failure, flavours)
     if failure.wrong is not None and failure.expected is not None:
         data["expected"] = _shown(failure.expected.same[0][failure.wrong])
-        data["got"] = _shown(failure.run.output[failure.wrong])
+        data["got"] = _shown(run.outputs[failure.result][failure.wrong])
         data["wrong"] = int(failure.wrong.sum())
-    if failure.run.launches:
-        data["reproduction"] = script(failure.run, kernel_path, _reference(session, failure))
+    if run.dispatched:
+        data["reproduction"] = script(run, kernel_path, _reference(session, failure))
     severity = SEVERITIES.get(failure.rule, Severity.ERROR)
     finding = Finding(failure.rule, severity, message, path=kernel_path, hint=_HINTS.get(failure.rule, ""))
     return Reported(finding, data)
 
 
-def _headline(session: Session, failure: Failure, data: dict[str, Any], flavours: tuple[str, ...]) -> str:
-    dtypes = ", ".join(dict.fromkeys(failure.dtypes))
-    where = f"{session.operator} on {dtypes}"
+def _headline(session: Session, failure: Failure, flavours: tuple[str, ...]) -> str:
+    operator, run = session.target.operator, failure.run
+    where = f"{operator} on {', '.join(dict.fromkeys(failure.dtypes))}"
     if failure.names:
         return f"{where}: {failure.names[0]} is {failure.reason}"
     kernels = f" in {', '.join(flavours)}" if flavours else ""
     if failure.wrong is None or failure.expected is None:
-        return f"{where}{kernels}: {failure.reason} ({failure.run.layout}, {failure.run.case.label})"
-    operands = ", ".join([*(f"{show(each)}" for each in _operands(failure)), *_scalar_words(session, failure)])
-    got, expected = show(failure.run.output[failure.wrong]), show(failure.expected.same[0][failure.wrong])
-    return f"{where}{kernels}: {session.operator}({operands}) is {got}, expected {expected} ({failure.run.layout})"
+        return f"{where}{kernels}: {failure.reason} ({run.layout}, {run.case.label})"
+    got = show(run.outputs[failure.result][failure.wrong])
+    expected = show(failure.expected.same[0][failure.wrong])
+    words = [*_operand_words(session, failure), *_scalar_words(failure)]
+    result = f"result {failure.result} of " if failure.result else ""
+    return f"{where}{kernels}: {result}{operator}({', '.join(words)}) is {got}, expected {expected} ({run.layout})"
 
 
-def _operands(failure: Failure) -> list[torch.Tensor]:
-    """The operands of the wrong elements."""
+def _operand_words(session: Session, failure: Failure) -> list[str]:
+    """The operands of the wrong elements; for what is not pointwise, the whole operands."""
     assert failure.wrong is not None
-    return [torch.broadcast_to(each, failure.wrong.shape)[failure.wrong] for each in failure.run.inputs]
+    inputs = failure.run.inputs.values()
+    if not session.target.pointwise:
+        return [show(each) if each.numel() <= 6 else f"{list(each.shape)} {each.dtype}" for each in inputs]
+    return [show(torch.broadcast_to(each, failure.wrong.shape)[failure.wrong]) for each in inputs]
 
 
-def _scalars(session: Session, failure: Failure) -> dict[str, Any]:
+def _scalars(failure: Failure) -> dict[str, Any]:
     arguments = failure.run.case.arguments
-    return {name: value for name, value in arguments.items() if name not in session.stub.inputs}
+    return {name: value for name, value in arguments.items() if not isinstance(value, torch.Tensor)}
 
 
-def _scalar_words(session: Session, failure: Failure) -> list[str]:
-    return [f"{name}={value!r}" for name, value in _scalars(session, failure).items() if value is not None]
+def _scalar_words(failure: Failure) -> list[str]:
+    return [f"{name}={value!r}" for name, value in _scalars(failure).items() if value is not None]
 
 
 def _reference(session: Session, failure: Failure) -> str:
-    names = dict(zip(session.stub.inputs, (f"input{index}" for index in range(len(failure.run.inputs))), strict=False))
     words = []
-    for argument in session.stub.overload._schema.arguments:
-        value = names.get(argument.name) or repr(failure.run.case.arguments.get(argument.name))
-        words.append(f"{argument.name}={value}" if argument.kwarg_only else value)
-    return f"torch.ops.{session.stub.overload}({', '.join(words)})"
+    for argument in session.target.overload._schema.arguments:
+        value = failure.run.case.arguments.get(argument.name)
+        word = argument.name if argument.name in failure.run.inputs else repr(value)
+        words.append(f"{argument.name}={word}" if argument.kwarg_only else word)
+    return f"torch.ops.{session.target.overload}({', '.join(words)})"
 
 
 def _plain(value: object) -> object:

@@ -4,44 +4,50 @@ from __future__ import annotations
 
 import torch
 
-from pipeline.exec_kernel.launch import Launch, OperandArgument
-from pipeline.numerics.session import Run
+from pipeline.exec_kernel.execute import Dispatched
+from pipeline.numerics.failure import Run
 
 _LONGEST = 64
+_MOST_LAUNCHES = 4
 
 
 def script(run: Run, kernel_path: str, reference: str) -> str:
-    """Python that compiles the kernel and repeats the last launch of `run`.
+    """Python that compiles the kernel and repeats what `run` dispatched.
 
-    `reference` is an expression for the right answer over the names `input0`, `input1`, ... The script runs anywhere
-    the pipeline is installed; its first line says what to change on a Mac.
+    `reference` is an expression for the right answer over the operands' names. The script runs anywhere the pipeline is
+    installed; its second line says what to change on a Mac.
     """
-    launch = run.launches[-1]
+    known = dict(run.inputs)
     lines = [
         "import torch",
         "from pipeline.metal import compile_shader  # on a Mac: from torch.mps import compile_shader",
         "",
         f"library = compile_shader(open({kernel_path!r}).read())",
     ]
-    lines += [f"input{index} = {_tensor(each)}" for index, each in enumerate(run.inputs)]
-    lines.append(f"output = {_empty(run.output)}")
-    lines.append(_call(launch))
+    lines += [f"{name} = {_tensor(each)}" for name, each in run.inputs.items()]
+    for index, output in enumerate(run.outputs):
+        name = "output" if index == 0 else f"output{index}"
+        lines.append(f"{name} = {next(iter(known))}.clone()" if run.layout.in_place else f"{name} = {_empty(output)}")
+        known = {name: output, **known}
+    lines += [_call(each, known) for each in run.dispatched[-_MOST_LAUNCHES:]]
     lines.append(f"print(output, {reference})")
     return "\n".join(lines) + "\n"
 
 
-def _call(launch: Launch) -> str:
-    names = []
+def _call(launch: Dispatched, known: dict[str, torch.Tensor]) -> str:
+    words = []
     for argument in launch.arguments:
-        if isinstance(argument, OperandArgument):
-            name = "output" if argument.index == 0 else f"input{argument.index - 1}"
-            if argument.cast_to is not None:
-                name += f".to(torch.{argument.cast_to.torch_name})"
-            names.append(name)
+        if isinstance(argument, bytes):
+            words.append(f"torch.tensor({list(argument)}, dtype=torch.uint8)")
         else:
-            names.append(f"torch.tensor({list(argument)}, dtype=torch.uint8)")
+            same = (name for name, tensor in known.items() if _starts_alike(tensor, argument))
+            words.append(next(same, None) or _tensor(argument))
     grid = f"threads={list(launch.threads)}, group_size={list(launch.group)}"
-    return f"library.{launch.host_name}({', '.join(names)}, {grid})"
+    return f"library.{launch.host_name}({', '.join(words)}, {grid})"
+
+
+def _starts_alike(tensor: torch.Tensor, argument: torch.Tensor) -> bool:
+    return tensor.dtype == argument.dtype and tensor.data_ptr() == argument.data_ptr()
 
 
 def _tensor(tensor: torch.Tensor) -> str:

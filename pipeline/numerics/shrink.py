@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 
+from pipeline.errors import PipelineError
 from pipeline.numerics.cases import Case
+from pipeline.numerics.failure import Failure, Run
 from pipeline.numerics.layouts import Layout
-from pipeline.numerics.session import Failure, Run, Session
+from pipeline.numerics.session import Session
 
 _ATTEMPTS = 40
 
@@ -21,13 +23,14 @@ def shrink(session: Session, failure: Failure) -> Failure:
     """
     if failure.wrong is None or failure.expected is None:
         return failure
-    arity = len(session.stub.inputs)
+    if not session.target.pointwise:
+        return _narrowed(session, failure)
+    names = session.names(failure.run.case.arguments)
+    dense = replace(failure.run.layout, inputs=("dense",) * len(names), output="dense")
     for index in _simplest(failure):
-        case = _single(failure.run, session, index)
-        for layout in dict.fromkeys((replace(failure.run.layout, inputs=("dense",) * arity, output="dense"),)):
-            found = _still_fails(session, failure, case, layout)
-            if found is not None:
-                return found
+        found = _still_fails(session, failure, _single(failure.run, session, index), dense)
+        if found is not None:
+            return found
     return _narrowed(session, failure)
 
 
@@ -35,7 +38,8 @@ def _simplest(failure: Failure) -> list[int]:
     """Flat positions of a few wrong elements, those with the plainest operands first."""
     assert failure.wrong is not None
     positions = failure.wrong.reshape(-1).nonzero().reshape(-1)[:400]
-    operands = [torch.broadcast_to(each, failure.wrong.shape).reshape(-1)[positions] for each in failure.run.inputs]
+    inputs = failure.run.inputs.values()
+    operands = [torch.broadcast_to(each, failure.wrong.shape).reshape(-1)[positions] for each in inputs]
     ranked = sorted(range(len(positions)), key=lambda at: sum(_plainness(each[at].item()) for each in operands))
     return [int(positions[at]) for at in ranked[:3]]
 
@@ -51,10 +55,10 @@ def _plainness(value: complex | float | bool) -> float:
 def _single(run: Run, session: Session, index: int) -> Case:
     """The case of one element, as 1-D tensors."""
     arguments: dict[str, Any] = dict(run.case.arguments)
-    for name, tensor in zip(session.stub.inputs, run.inputs, strict=True):
+    for name, tensor in run.inputs.items():
         if name not in run.case.cpu_scalars:
-            arguments[name] = torch.broadcast_to(tensor, run.output.shape).reshape(-1)[index : index + 1].clone()
-    return replace(run.case, arguments=arguments)
+            arguments[name] = torch.broadcast_to(tensor, run.outputs[0].shape).reshape(-1)[index : index + 1].clone()
+    return replace(run.case, arguments=session.target.refreshed(arguments))
 
 
 def _narrowed(session: Session, failure: Failure) -> Failure:
@@ -63,13 +67,14 @@ def _narrowed(session: Session, failure: Failure) -> Failure:
     progress = True
     while progress and attempts < _ATTEMPTS:
         progress = False
-        for dim in range(best.run.output.dim()):
-            size = best.run.output.shape[dim]
+        ndim = max((tensor.dim() for tensor in best.run.inputs.values()), default=0)
+        for dim in range(ndim):
+            size = max(tensor.shape[dim - ndim] for tensor in best.run.inputs.values() if tensor.dim() >= ndim - dim)
             for start, length in ((0, size // 2), (size // 2, size - size // 2), (0, size - 1)):
                 if not 0 < length < size:
                     continue
                 attempts += 1
-                case = _narrow(best.run.case, session, dim, start, length)
+                case = _narrow(best.run.case, session, dim - ndim, start, length)
                 found = _still_fails(session, failure, case, best.run.layout)
                 if found is not None:
                     best, progress = found, True
@@ -78,20 +83,22 @@ def _narrowed(session: Session, failure: Failure) -> Failure:
 
 
 def _narrow(case: Case, session: Session, dim: int, start: int, length: int) -> Case:
-    ndim = max(case.arguments[name].dim() for name in session.stub.inputs)
+    """Keep a part of dimension `dim`, counted from the last, of every operand that has it."""
     arguments = dict(case.arguments)
-    for name in session.stub.inputs:
-        tensor = case.arguments[name]
-        own = dim - (ndim - tensor.dim())
-        if own >= 0 and tensor.shape[own] > 1:
-            arguments[name] = tensor.narrow(own, start, min(length, tensor.shape[own] - start)).clone()
-    return replace(case, arguments=arguments)
+    for name in session.names(arguments):
+        tensor = arguments[name]
+        if tensor.dim() >= -dim and tensor.shape[dim] > start:
+            arguments[name] = tensor.narrow(dim, start, min(length, tensor.shape[dim] - start)).clone()
+    return replace(case, arguments=session.target.refreshed(arguments))
 
 
 def _still_fails(session: Session, failure: Failure, case: Case, layout: Layout) -> Failure | None:
-    probe = Session(session.stub, session.host, session.kernels, session.flushing)
-    probe.attempt(case, layout)
+    probe = Session(session.target, session.host, session.kernels, session.flushing)
+    try:
+        probe.attempt(case, layout)
+    except (PipelineError, RuntimeError):
+        return None
     for found in probe.failures.values():
-        if found.rule == failure.rule:
+        if found.rule == failure.rule and found.result == failure.result:
             return found
     return None

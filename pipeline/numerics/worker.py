@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+import threading
 import warnings
+from pathlib import Path
 
-from pipeline.numerics.check import run
+from pipeline.metal import ShaderError, compile_shader
 from pipeline.numerics.job import Job
 
 
 def main() -> None:
     warnings.filterwarnings("ignore", message="ComplexHalf support is experimental")
     job = Job.from_json(sys.stdin.read())
-    result = run(job, lambda stage: print(stage, file=sys.stderr, flush=True))
+    # Compiling waits for another process, which leaves this one free to import OpInfo's database.
+    warming = threading.Thread(target=_warm, args=(job,), daemon=True)
+    warming.start()
+    check = importlib.import_module("pipeline.numerics.check")
+    warming.join()
+    result = check.run(job, lambda stage: print(stage, file=sys.stderr, flush=True))
     print(result.to_json())
+
+
+def _warm(job: Job) -> None:
+    """Fill the compiler's cache; an error in the shader is left to the check."""
+    if job.device == "cpu":
+        try:
+            compile_shader(job.kernel, include=[Path(each) for each in job.include], name=job.path)
+        except ShaderError:
+            return
 
 
 if __name__ == "__main__":

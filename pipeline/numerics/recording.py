@@ -1,0 +1,162 @@
+"""Calls that OpInfo's samples make of an operator, as the dispatcher sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from pipeline.numerics.targets import Target, named_arguments
+
+_Call = tuple[OpOverload, tuple[Any, ...], dict[str, Any]]
+
+_MOST_ELEMENTS = 40_000
+_MOST_SAMPLES = 40
+_MOST_REFERENCES = 60
+
+# Operators that only another one's OpInfo reaches.
+_OPINFOS = {
+    "_prelu_kernel": ("nn.functional.prelu",),
+    "_prelu_kernel_backward": ("nn.functional.prelu",),
+    "log_sigmoid_forward": ("nn.functional.logsigmoid",),
+    "log_sigmoid_backward": ("nn.functional.logsigmoid",),
+    "_softmax": ("softmax",),
+    "_softmax_backward_data": ("softmax",),
+    "_log_softmax": ("log_softmax",),
+    "_log_softmax_backward_data": ("log_softmax",),
+    "threshold_backward": ("nn.functional.threshold", "nn.functional.relu"),
+    "elu_backward": ("nn.functional.elu", "nn.functional.celu", "nn.functional.selu"),
+    "hardtanh_backward": ("nn.functional.hardtanh", "nn.functional.relu6"),
+    "mse_loss_backward": ("nn.functional.mse_loss",),
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Arguments of one call by the schema's names; numbers may stand for tensors."""
+
+    arguments: dict[str, Any]
+    label: str
+
+
+class _Recorder(TorchDispatchMode):
+    """Runs everything, and keeps the arguments of one operator's calls."""
+
+    packet: str
+    calls: list[_Call]
+
+    @classmethod
+    def of(cls, packet: str) -> _Recorder:
+        recorder = cls()
+        recorder.packet, recorder.calls = packet, []
+        return recorder
+
+    def __torch_dispatch__(
+        self, function: OpOverload, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if function.overloadpacket.__name__.rstrip("_") == self.packet.rstrip("_") and "out" not in (kwargs or {}):
+            kept = tuple(each.detach().clone() if isinstance(each, torch.Tensor) else each for each in args)
+            self.calls.append((function, kept, dict(kwargs or {})))
+        return function(*args, **(kwargs or {}))
+
+
+def recorded(target: Target, dtype: torch.dtype) -> Iterator[Recorded]:
+    """Distinct calls from sample_inputs and reference_inputs of every OpInfo that reaches the operator.
+
+    Backward operators are reached by differentiating the samples of their forward one.
+    """
+    seen: set[str] = set()
+    for opinfo in _opinfos(target.operator):
+        if not opinfo.supports_dtype(dtype, "cpu"):
+            continue
+        backward = not _is_forward(opinfo, target.operator)
+        for kind, most in (("sample", _MOST_SAMPLES), ("reference", _MOST_REFERENCES)):
+            for call in _calls(opinfo, target.operator, dtype, kind, most, backward):
+                named = _matched(target, call)
+                if named is None:
+                    continue
+                mark = _signature(named)
+                if mark not in seen:
+                    seen.add(mark)
+                    yield Recorded(named, f"OpInfo {kind} of {opinfo.name}")
+
+
+def _calls(opinfo: Any, packet: str, dtype: torch.dtype, kind: str, most: int, backward: bool) -> Iterator[_Call]:
+    make = opinfo.sample_inputs if kind == "sample" else opinfo.reference_inputs
+    torch.manual_seed(0)
+    try:
+        samples = make("cpu", dtype, requires_grad=backward)
+        for count, sample in enumerate(samples):
+            if count >= most:
+                return
+            yield from _calls_of(opinfo, packet, sample, backward)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, StopIteration):
+        return
+
+
+def _calls_of(opinfo: Any, packet: str, sample: Any, backward: bool) -> list[_Call]:
+    recorder = _Recorder.of(packet)
+    try:
+        with recorder:
+            result = opinfo.op(sample.input, *sample.args, **sample.kwargs)
+            if backward:
+                first = result[0] if isinstance(result, (tuple, list)) else result
+                first.sum().backward()
+    except (RuntimeError, NotImplementedError, TypeError, ValueError):
+        pass
+    return recorder.calls
+
+
+def _matched(target: Target, call: _Call) -> dict[str, Any] | None:
+    """The call as one of the target's overload; None when it has other arguments or leaves the target aside."""
+    overload, args, kwargs = call
+    named = named_arguments(overload, args, kwargs)
+    wanted = {argument.name for argument in target.overload._schema.arguments}
+    if not set(named) <= wanted or not set(target.inputs) <= set(named):
+        return None
+    if any(named.get(name) != value for name, value in target.fixed.items() if name not in ("reduction",)):
+        return None
+    if target.name == "round_stub" and named.get("decimals"):
+        return None
+    tensors = [each for each in named.values() if isinstance(each, torch.Tensor)]
+    if sum(each.numel() for each in tensors) > _MOST_ELEMENTS:
+        return None
+    if any(each.dtype in (torch.float64, torch.complex128) for each in tensors):
+        return None
+    bound = target.bind(named)
+    operands = [bound[name] for name in target.inputs]
+    return bound if any(isinstance(each, torch.Tensor) for each in operands) and target.serves(bound) else None
+
+
+def _signature(arguments: dict[str, Any]) -> str:
+    parts = []
+    for name, value in arguments.items():
+        if isinstance(value, torch.Tensor):
+            sample = value.reshape(-1)[:3].tolist() if value.numel() <= 3 else []
+            parts.append(f"{name}:{value.dtype}{tuple(value.shape)}{value.stride()}{sample}")
+        else:
+            parts.append(f"{name}:{value!r}")
+    return "|".join(parts)
+
+
+def _opinfos(packet: str) -> tuple[Any, ...]:
+    names = _OPINFOS.get(packet)
+    found = [each for each in op_db if (each.name in names if names else _is_forward(each, packet))]
+    if not found and packet.endswith("_backward"):
+        base = packet.removesuffix("_backward")
+        found = [each for each in op_db if _is_forward(each, base)]
+    return tuple(found)
+
+
+def _is_forward(opinfo: Any, packet: str) -> bool:
+    plain = packet.strip("_").removeprefix("special_")
+    return plain in (
+        opinfo.name.split(".")[-1],
+        (opinfo.aten_name or "").strip("_").removeprefix("special_"),
+        opinfo.name,
+    )

@@ -1,0 +1,132 @@
+"""What is checked, and how ATen calls it: a dispatch stub, or a function that a dispatch row names for MPS.
+
+A stub is given an iterator and the scalars; a function is given the operator's own arguments. This is the part of ATen
+between the dispatcher and the host code that CPU, CUDA and MPS share. By default the tensors go into the iterator in
+the schema's order and the other arguments follow in theirs; `conventions` lists where ATen does otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from pipeline.errors import PipelineError
+
+Arguments = Mapping[str, Any]
+Operands = tuple[Sequence[torch.Tensor], Sequence[Any]]
+
+
+class UnknownOperatorError(PipelineError):
+    """torch has no such operator, or nothing is known of how it is called."""
+
+
+def _any_dtype(dtype: torch.dtype) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Target:
+    """One stub or function, and the operator whose CPU kernel is the reference.
+
+    `overload` is the functional overload. `inputs` are the schema's names of the operands: in the iterator's order for
+    a stub, and required tensors for a function. `scalars` makes a stub's further arguments. `fixed` pins arguments that
+    the stub implies (a rounding mode) or that are handled after it (a reduction); `derived` computes an argument from
+    the others. `operands` rearranges outputs and arguments into those of the iterator. `only` tells which dtypes of the
+    first operand reach the stub. A `pointwise` target is tried with values crossed with each other. Operands in `full`
+    always have the shape of the result. `results` is how many results count, where the others are the CPU's alone.
+    """
+
+    name: str
+    overload: OpOverload
+    inputs: tuple[str, ...]
+    scalars: Callable[[Arguments], tuple[object, ...]]
+    takes_iterator: bool = True
+    pointwise: bool = True
+    fixed: Arguments = field(default_factory=dict)
+    derived: Mapping[str, Callable[[Arguments], Any]] = field(default_factory=dict)
+    operands: Callable[[Sequence[torch.Tensor], Arguments], Operands] | None = None
+    only: Callable[[torch.dtype], bool] = _any_dtype
+    flips: bool = False
+    full: tuple[str, ...] = ()
+    results: int | None = None
+
+    @property
+    def operator(self) -> str:
+        return str(self.overload.overloadpacket.__name__)
+
+    def serves(self, arguments: Arguments) -> bool:
+        """Whether a call with these arguments reaches the target."""
+        first = arguments[self.inputs[0]]
+        return self.only(first.dtype) if isinstance(first, torch.Tensor) else True
+
+    def bind(self, arguments: Arguments) -> dict[str, Any]:
+        """All arguments of the overload: defaults filled in, `fixed` and `derived` applied."""
+        bound: dict[str, Any] = {}
+        for argument in self.overload._schema.arguments:
+            if argument.name in arguments:
+                bound[argument.name] = arguments[argument.name]
+            elif argument.has_default_value():
+                bound[argument.name] = argument.default_value
+        bound.update(self.fixed)
+        return self.refreshed(bound)
+
+    def refreshed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with the derived ones computed again."""
+        return {**arguments, **{name: compute(arguments) for name, compute in self.derived.items()}}
+
+    def tensors(self, arguments: Arguments) -> tuple[str, ...]:
+        """The names of the arguments that are tensors, or stand for one, in the order of `inputs` or the schema."""
+        if self.pointwise:
+            return tuple(dict.fromkeys(self.inputs))
+        return tuple(
+            argument.name
+            for argument in self.overload._schema.arguments
+            if isinstance(arguments.get(argument.name), torch.Tensor)
+        )
+
+
+def tensor_names(overload: OpOverload) -> tuple[str, ...]:
+    """The schema's required tensor arguments."""
+    return tuple(argument.name for argument in overload._schema.arguments if str(argument.type) == "Tensor")
+
+
+def named_arguments(overload: OpOverload, args: Sequence[Any], kwargs: Arguments) -> dict[str, Any]:
+    """Positional and keyword arguments by the schema's names, with defaults."""
+    named = {}
+    for position, argument in enumerate(overload._schema.arguments):
+        if position < len(args):
+            named[argument.name] = args[position]
+        elif argument.name in kwargs:
+            named[argument.name] = kwargs[argument.name]
+        elif argument.has_default_value():
+            named[argument.name] = argument.default_value
+    return named
+
+
+def in_order(names: Sequence[str]) -> Callable[[Arguments], tuple[object, ...]]:
+    return lambda arguments: tuple(arguments[name] for name in names)
+
+
+def overload_named(name: str) -> OpOverload | None:
+    """`packet.overload` of torch.ops.aten."""
+    packet, _, overload = name.partition(".")
+    found = getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
+    return found if isinstance(found, OpOverload) else None
+
+
+def tensor_overload(base: str) -> OpOverload | None:
+    """The functional overload of an operator whose operands are all tensors."""
+    for packet_name in (base, f"special_{base}", f"_{base}"):
+        packet = getattr(torch.ops.aten, packet_name, None)
+        if packet is None:
+            continue
+        for name in ("Tensor", "self", "Tensor_Tensor", "default"):
+            if name in packet.overloads():
+                found = getattr(packet, name)
+                assert isinstance(found, OpOverload)
+                return found
+    return None

@@ -1,0 +1,13 @@
+"""Why a stub cannot be run, or chose not to."""
+
+from __future__ import annotations
+
+from pipeline.errors import PipelineError
+
+
+class NotUnderstoodError(PipelineError):
+    """The text uses something the interpreter does not know; the line is 1-based."""
+
+
+class CheckFailedError(PipelineError):
+    """A TORCH_CHECK of the stub failed: a clean error for the user of PyTorch."""

@@ -1,0 +1,248 @@
+"""Evaluates the expressions of a stub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from pipeline.exec_kernel.dtypes import Dtype
+from pipeline.stub_interpreter import numbers, syntax
+from pipeline.stub_interpreter.cursor import normalized
+from pipeline.stub_interpreter.errors import NotUnderstoodError
+from pipeline.stub_interpreter.numbers import Number, canonical, convert
+from pipeline.stub_interpreter.types import TYPE_NAMES, Macro, Types
+from pipeline.stub_interpreter.values import MISSING, Array, Memory, Missing, Scalar, Struct
+
+
+@dataclass
+class Closure:
+    """A lambda with the names it sees."""
+
+    node: syntax.Lambda
+    memory: Memory
+
+
+class Evaluator(Types):
+    """`functions` are those of the file, `constants` what may be named, `macros` what decides on its arguments."""
+
+    path: str
+    functions: dict[str, list[syntax.Function]]
+    constants: dict[str, object]
+    macros: dict[str, Macro]
+
+    def call(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object:
+        raise NotImplementedError
+
+    def invoke(self, function: object, arguments: Sequence[object]) -> object:
+        raise NotImplementedError
+
+    def native(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object:
+        raise NotImplementedError
+
+    def knows(self, name: str) -> bool:
+        raise NotImplementedError
+
+    def macro(self, macro: Macro, nodes: Sequence[syntax.Expression], memory: Memory) -> object:
+        raise NotImplementedError
+
+    def evaluate(self, node: syntax.Expression, memory: Memory) -> object:
+        """The value of an expression. Raises NotUnderstoodError with its line."""
+        try:
+            return self._evaluate(node, memory)
+        except NotUnderstoodError as error:
+            if error.line is None:
+                error.line, error.path = node.line, self.path or None
+            raise
+
+    def _evaluate(self, node: syntax.Expression, memory: Memory) -> object:
+        match node:
+            case syntax.Literal():
+                return MISSING if node.value is None else node.value
+            case syntax.Name():
+                return self._named(node, memory)
+            case syntax.Unary():
+                return self._unary(node, memory)
+            case syntax.Binary():
+                return self._binary(node, memory)
+            case syntax.Conditional():
+                return self.evaluate(
+                    node.then if truth(self.evaluate(node.condition, memory)) else node.otherwise, memory
+                )
+            case syntax.Assign():
+                return self._assign(node, memory)
+            case syntax.Step():
+                before = self.evaluate(node.operand, memory)
+                if not isinstance(before, Number):
+                    raise NotUnderstoodError(f"{node.sign} on something that is no number")
+                after = convert(numbers.arithmetic(node.sign[0], before, Number(1, "int")), before.type)
+                self._store(node.operand, after, memory)
+                return after if node.prefix else before
+            case syntax.Call():
+                return self._call(node, memory)
+            case syntax.Construct():
+                return self.construct(node.type, [self.evaluate(each, memory) for each in node.items], memory)
+            case syntax.Braced():
+                return Array([self.evaluate(each, memory) for each in node.items])
+            case syntax.Cast():
+                return self._cast(node, memory)
+            case syntax.Member():
+                found = self.evaluate(node.object, memory)
+                if isinstance(found, Struct) and node.name in found.members:
+                    return found.members[node.name]
+                raise NotUnderstoodError(f"the member {node.name}")
+            case syntax.Index():
+                return self._index(node, memory)
+            case syntax.Lambda():
+                return Closure(node, memory)
+            case syntax.Message():
+                receiver = self.evaluate(node.receiver, memory)
+                arguments = [self.evaluate(each, memory) for each in node.arguments]
+                return self.native("[]", [receiver, *arguments], (node.selector,))
+
+    def _named(self, node: syntax.Name, memory: Memory) -> object:
+        scope = memory.find(node.path)
+        if scope is not None:
+            return scope.names[node.path]
+        for name in (node.path, node.path.rsplit("::", 1)[-1]):
+            if name in self.constants:
+                return self.constants[name]
+        raise NotUnderstoodError(f"the name {node.path}")
+
+    def _unary(self, node: syntax.Unary, memory: Memory) -> object:
+        value = self.evaluate(node.operand, memory)
+        if node.sign == "!":
+            return Number(not truth(value), "bool")
+        if isinstance(value, Scalar) and node.sign == "-":
+            return Scalar(-value.value)
+        if not isinstance(value, Number):
+            raise NotUnderstoodError(f"{node.sign} on {type(value).__name__}")
+        if node.sign == "-":
+            return numbers.arithmetic("-", Number(0, "int"), value) if value.value == 0 else _negated(value)
+        return numbers.arithmetic("^", value, Number(-1, "int"))
+
+    def _binary(self, node: syntax.Binary, memory: Memory) -> object:
+        left = self.evaluate(node.left, memory)
+        if node.sign in ("&&", "||"):
+            if truth(left) == (node.sign == "||"):
+                return Number(node.sign == "||", "bool")
+            return Number(truth(self.evaluate(node.right, memory)), "bool")
+        right = self.evaluate(node.right, memory)
+        if isinstance(left, Number) and isinstance(right, Number):
+            if node.sign in ("==", "!=", "<", "<=", ">", ">="):
+                return Number(numbers.ordered(node.sign, left, right), "bool")
+            return numbers.arithmetic(node.sign, left, right)
+        if node.sign in ("==", "!="):
+            return Number(_same(left, right) == (node.sign == "=="), "bool")
+        if node.sign == "+" and isinstance(left, str) and isinstance(right, str):
+            return left + right
+        raise NotUnderstoodError(f"{type(left).__name__} {node.sign} {type(right).__name__}")
+
+    def _assign(self, node: syntax.Assign, memory: Memory) -> object:
+        value = self.evaluate(node.value, memory)
+        if node.sign != "=":
+            before = self.evaluate(node.target, memory)
+            if isinstance(before, str) and isinstance(value, str) and node.sign == "+=":
+                value = before + value
+            elif isinstance(before, Number) and isinstance(value, Number):
+                value = convert(numbers.arithmetic(node.sign[:-1], before, value), before.type)
+            else:
+                raise NotUnderstoodError(f"{node.sign} on {type(before).__name__}")
+        self._store(node.target, value, memory)
+        return value
+
+    def _store(self, target: syntax.Expression, value: object, memory: Memory) -> None:
+        match target:
+            case syntax.Name():
+                scope = memory.find(target.path)
+                if scope is None:
+                    raise NotUnderstoodError(f"the name {target.path}")
+                before = scope.names[target.path]
+                if isinstance(before, Number) and isinstance(value, (Number, Dtype)):
+                    value = convert(value, before.type)
+                scope.names[target.path] = value
+            case syntax.Index():
+                items = self.evaluate(target.object, memory)
+                at = self.evaluate(target.index, memory)
+                if not isinstance(items, Array) or not isinstance(at, Number):
+                    raise NotUnderstoodError("an element of something that is no list")
+                items.items[int(at)] = convert(value, items.element) if items.element else value
+            case syntax.Member():
+                owner = self.evaluate(target.object, memory)
+                if not isinstance(owner, Struct) or target.name not in owner.members:
+                    raise NotUnderstoodError(f"the member {target.name}")
+                owner.members[target.name] = value
+            case _:
+                raise NotUnderstoodError("an assignment to an expression")
+
+    def _cast(self, node: syntax.Cast, memory: Memory) -> object:
+        value = self.evaluate(node.operand, memory)
+        name = self.resolved(node.type, memory)
+        kind = canonical(name)
+        if kind is not None:
+            return convert(value, kind)
+        return self.converted(name, value, memory)
+
+    def _index(self, node: syntax.Index, memory: Memory) -> object:
+        items, at = self.evaluate(node.object, memory), self.evaluate(node.index, memory)
+        if not isinstance(at, Number):
+            raise NotUnderstoodError("an index that is no number")
+        if isinstance(items, Array) and -1 < int(at) < len(items.items):
+            return items.items[int(at)]
+        if isinstance(items, torch.Tensor):
+            return items[int(at)]
+        raise NotUnderstoodError(f"element {int(at)} of {type(items).__name__}")
+
+    def _call(self, node: syntax.Call, memory: Memory) -> object:
+        function = node.function
+        if isinstance(function, syntax.Name):
+            macro = self.macros.get(function.path) or self.macros.get(function.path.split("_TYPES")[0])
+            if macro is not None:
+                return self.macro(macro, [syntax.Name(node.line, function.path), *node.arguments], memory)
+        arguments = [self.evaluate(each, memory) for each in node.arguments]
+        if isinstance(function, syntax.Member):
+            owner = self.evaluate(function.object, memory)
+            template = tuple(self.resolved(each, memory) for each in function.template)
+            return self.native(".", [owner, function.name, *arguments], template)
+        if not isinstance(function, syntax.Name):
+            return self.invoke(self.evaluate(function, memory), arguments)
+        scope = memory.find(function.path)
+        if scope is not None:
+            return self.invoke(scope.names[function.path], arguments)
+        template = tuple(self.resolved(each, memory) for each in function.template)
+        return self._function(replace(function, template=template), arguments, memory)
+
+    def _function(self, function: syntax.Name, arguments: list[object], memory: Memory) -> object:
+        name = normalized(function.path)
+        if name in self.functions:
+            return self.call(name, arguments, function.template)
+        if self.knows(name):
+            return self.native(name, arguments, function.template)
+        if canonical(self.resolved(name, memory)) or memory.type(name) or name in self.structs or name in TYPE_NAMES:
+            written = f"{name}<{','.join(function.template)}>" if function.template else name
+            return self.construct(written, arguments, memory)
+        limits = re.fullmatch(r"numeric_limits<(.*)>::(\w+)", name)
+        if limits:
+            return self.native("numeric_limits", [self.resolved(limits[1], memory), limits[2]])
+        return self.native("::", [name, *arguments], function.template)
+
+
+def truth(value: object) -> bool:
+    """A condition: a number, or whether an optional or pointer holds something."""
+    if isinstance(value, Number):
+        return bool(value)
+    return not isinstance(value, Missing)
+
+
+def _negated(value: Number) -> Number:
+    return convert(Number(-value.value, value.type), value.type)
+
+
+def _same(left: object, right: object) -> bool:
+    if isinstance(left, Array) and isinstance(right, Array):
+        return left.items == right.items
+    if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
+        return left is right
+    return left == right

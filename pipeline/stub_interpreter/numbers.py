@@ -1,0 +1,227 @@
+"""C++ numbers: a value with its type, and the conversions and arithmetic between them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+
+import torch
+
+from pipeline.exec_kernel.dtypes import Dtype
+from pipeline.stub_interpreter.errors import NotUnderstoodError
+
+# Name -> (struct format, bytes, signed); what is not here is not a number.
+_INTEGERS = {
+    "bool": ("?", 1, False),
+    "char": ("b", 1, True),
+    "int8_t": ("b", 1, True),
+    "uint8_t": ("B", 1, False),
+    "int16_t": ("h", 2, True),
+    "uint16_t": ("H", 2, False),
+    "int": ("i", 4, True),
+    "uint32_t": ("I", 4, False),
+    "int64_t": ("q", 8, True),
+    "uint64_t": ("Q", 8, False),
+}
+_ALIASES = {
+    "unsigned": "uint32_t",
+    "unsigned int": "uint32_t",
+    "uint": "uint32_t",
+    "int32_t": "int",
+    "short": "int16_t",
+    "ushort": "uint16_t",
+    "uchar": "uint8_t",
+    "unsigned char": "uint8_t",
+    "long": "int64_t",
+    "long long": "int64_t",
+    "unsigned long": "uint64_t",
+    "ulong": "uint64_t",
+    "size_t": "uint64_t",
+    "ptrdiff_t": "int64_t",
+    "NSUInteger": "uint64_t",
+    "NSInteger": "int64_t",
+    "Half": "half",
+    "BFloat16": "bfloat",
+}
+_FLOATS = {"half": 2, "bfloat": 2, "float": 4, "double": 8}
+_COMPLEX = {"complex<Half>": "half", "complex<float>": "float", "complex<double>": "double"}
+_OF_DTYPE = {
+    Dtype.FLOAT32: "float",
+    Dtype.FLOAT64: "double",
+    Dtype.FLOAT16: "half",
+    Dtype.BFLOAT16: "bfloat",
+    Dtype.INT64: "int64_t",
+    Dtype.INT32: "int",
+    Dtype.INT16: "int16_t",
+    Dtype.INT8: "int8_t",
+    Dtype.UINT8: "uint8_t",
+    Dtype.BOOL: "bool",
+    Dtype.UINT16: "uint16_t",
+    Dtype.UINT32: "uint32_t",
+    Dtype.UINT64: "uint64_t",
+    Dtype.COMPLEX32: "complex<Half>",
+    Dtype.COMPLEX64: "complex<float>",
+    Dtype.COMPLEX128: "complex<double>",
+}
+_DTYPE_OF = {name: dtype for dtype, name in _OF_DTYPE.items()}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the C++ type `type` (canonical, see `canonical`)."""
+
+    value: complex | float | int | bool
+    type: str
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __index__(self) -> int:
+        if self.type not in _INTEGERS:
+            raise NotUnderstoodError(f"a {self.type} used as an index")
+        return int(self.value.real)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def to_bytes(self) -> bytes:
+        """As it lies in memory; a double narrows to float, as kernel arguments do."""
+        return encode(self.value, "float" if self.type == "double" else self.type)
+
+
+def canonical(name: str) -> str | None:
+    """The one name of a number type: `unsigned int` is `uint32_t`; None for other types."""
+    name = _ALIASES.get(name, name)
+    if name.startswith("complex<"):
+        inner = _ALIASES.get(name[8:-1], name[8:-1])
+        name = f"complex<{'Half' if inner == 'half' else inner}>"
+    return name if name in _INTEGERS or name in _FLOATS or name in _COMPLEX else None
+
+
+def type_of_dtype(dtype: Dtype) -> str:
+    return _OF_DTYPE[dtype]
+
+
+def dtype_of_type(name: str) -> Dtype:
+    return _DTYPE_OF[name]
+
+
+def size_of(name: str) -> int:
+    if name in _COMPLEX:
+        return 2 * size_of(_COMPLEX[name])
+    return _FLOATS[name] if name in _FLOATS else _INTEGERS[name][1]
+
+
+def convert(value: object, name: str) -> Number:
+    """`static_cast<name>(value)`: rounds, truncates or wraps as C++ does on the targets."""
+    if isinstance(value, Dtype):
+        value = Number(value.code, "int")
+    if isinstance(value, bool):
+        value = Number(value, "bool")
+    if not isinstance(value, Number):
+        raise NotUnderstoodError(f"{value!r} is no number")
+    raw = value.value
+    if name in _COMPLEX:
+        part = _COMPLEX[name]
+        return Number(complex(_rounded(raw.real, part), _rounded(raw.imag, part)), name)
+    raw = raw.real
+    if name in _FLOATS:
+        return Number(_rounded(float(raw), name), name)
+    if name == "bool":
+        return Number(bool(raw), name)
+    whole = int(raw) if math.isfinite(raw) else 0
+    bits = 8 * _INTEGERS[name][1]
+    whole &= (1 << bits) - 1
+    if _INTEGERS[name][2] and whole >> (bits - 1):
+        whole -= 1 << bits
+    return Number(whole, name)
+
+
+def encode(value: complex | float | int | bool, name: str) -> bytes:
+    if name in _COMPLEX:
+        return encode(value.real, _COMPLEX[name]) + encode(value.imag, _COMPLEX[name])
+    if name in _INTEGERS:
+        return struct.pack(_INTEGERS[name][0], value)
+    if name == "bfloat":
+        return bytes(torch.tensor([value.real], dtype=torch.bfloat16).view(torch.uint8).tolist())
+    return struct.pack({"half": "e", "float": "f", "double": "d"}[name], value.real)
+
+
+def _rounded(value: float, name: str) -> float:
+    if name == "double":
+        return float(value)
+    dtype = {"half": torch.float16, "bfloat": torch.bfloat16, "float": torch.float32}[name]
+    return float(torch.tensor(value, dtype=torch.float64).to(dtype))
+
+
+def common_type(left: str, right: str) -> str:
+    """The usual arithmetic conversions."""
+    if left in _COMPLEX or right in _COMPLEX:
+        return left if left in _COMPLEX else right
+    if left in _FLOATS or right in _FLOATS:
+        floats = [each for each in (left, right) if each in _FLOATS]
+        if set(floats) == {"half", "bfloat"}:
+            return "float"
+        return max(floats, key=lambda name: _FLOATS[name])
+    left, right = _promoted(left), _promoted(right)
+    size = max(_INTEGERS[left][1], _INTEGERS[right][1])
+    unsigned = any(not _INTEGERS[each][2] for each in (left, right) if _INTEGERS[each][1] == size)
+    return {(4, True): "uint32_t", (4, False): "int", (8, True): "uint64_t", (8, False): "int64_t"}[size, unsigned]
+
+
+def _promoted(name: str) -> str:
+    return name if _INTEGERS[name][1] >= 4 else "int"
+
+
+def arithmetic(sign: str, left: Number, right: Number) -> Number:
+    """`left sign right` for + - * / % & | ^ << >>. Raises NotUnderstoodError where C++ would be undefined."""
+    name = _promoted(left.type) if sign in ("<<", ">>") else common_type(left.type, right.type)
+    a, b = convert(left, name).value, convert(right, name).value
+    if sign in ("+", "-", "*"):
+        result = a + b if sign == "+" else a - b if sign == "-" else a * b
+        return _fitted(result, name)
+    if name not in _INTEGERS:
+        if sign == "/":
+            return _fitted(_quotient(a, b), name)
+        raise NotUnderstoodError(f"{sign} on {name}")
+    whole, other = int(a.real), int(b.real)
+    if sign in ("/", "%"):
+        if other == 0:
+            raise NotUnderstoodError("integer division by zero")
+        quotient = abs(whole) // abs(other) * (1 if (whole < 0) == (other < 0) else -1)
+        return _fitted(quotient if sign == "/" else whole - quotient * other, name)
+    match sign:
+        case "&":
+            return _fitted(whole & other, name)
+        case "|":
+            return _fitted(whole | other, name)
+        case "^":
+            return _fitted(whole ^ other, name)
+        case "<<":
+            return _fitted(whole << other, name)
+        case ">>":
+            return _fitted(whole >> other, name)
+    raise NotUnderstoodError(f"the operator {sign}")
+
+
+def ordered(sign: str, left: Number, right: Number) -> bool:
+    """`left sign right` for == != < <= > >=."""
+    name = common_type(left.type, right.type)
+    a, b = convert(left, name).value, convert(right, name).value
+    if sign in ("==", "!="):
+        return (a == b) == (sign == "==")
+    return {"<": a.real < b.real, "<=": a.real <= b.real, ">": a.real > b.real, ">=": a.real >= b.real}[sign]
+
+
+def _fitted(value: complex | float, name: str) -> Number:
+    return convert(Number(value, "double" if isinstance(value, float) else "int64_t"), name)
+
+
+def _quotient(a: complex | float, b: complex | float) -> complex | float:
+    if isinstance(a, complex) or isinstance(b, complex):
+        return complex(torch.tensor(a, dtype=torch.complex128) / torch.tensor(b, dtype=torch.complex128))
+    return float(torch.tensor(float(a), dtype=torch.float64) / torch.tensor(float(b), dtype=torch.float64))
