@@ -15,7 +15,7 @@ from pipeline.exec_kernel.launch import Force, HelperLimit, HostRefusal
 from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.numerics import layouts, truth
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import Verdict, by_reason, compare, extreme, is_exact, subnormal
+from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason, compare, extreme, is_exact, subnormal
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.layouts import Layout, Placed
@@ -235,6 +235,8 @@ class Session:
         casts = any("_cast" in each.flavour for each in run.dispatched)
         if casts and answer.dtype != common_dtype(list(run.inputs.values()), answer.dtype):
             return "numerics/helper-limit"  # The helpers read mixed operands in the output's dtype, not the common one.
+        if reason == "relative" and self.target.operator in HEADER_LIMITED:
+            return "numerics/imprecise"
         return f"numerics/{reason.replace(' ', '-').lower()}"
 
     def judge(self, run: Run, got: torch.Tensor, answer: Expected) -> Verdict:
