@@ -13,7 +13,7 @@ from rich.console import Console
 from tasks.branches import conflicts, migrate, refresh
 from tasks.command import ALL, JSON, OP, SOURCE, command, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
-from tasks.views import history, status
+from tasks.views import history, page, status
 
 __all__ = [
     "approve",
@@ -22,6 +22,7 @@ __all__ = [
     "conflicts",
     "history",
     "migrate",
+    "page",
     "propose",
     "push",
     "ready",

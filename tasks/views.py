@@ -113,3 +113,31 @@ def history(
     else:
         print_history(wide_console(), found.label, points)
     return 0
+
+
+@task(
+    help={
+        "out": "folder to write the site into; it is replaced as a whole",
+        "history": "what `invoke history --json` printed, for the plot of rows on MPSGraph",
+    }
+)
+@command
+def page(_: Context, out: str = "site", history: str = "") -> int:
+    """Write a static site: all operators, and a page for each with evidence, failing inputs, diff and timeline."""
+    from pipeline.manifest import MANIFEST
+    from pipeline.manifest_file import load_manifest
+    from pipeline.page import Inputs, manifest_versions, write_site
+    from pipeline.record import load_mac_records, load_records
+    from pipeline.report.history import load_history
+
+    root = tasks.ROOT
+    inputs = Inputs(
+        manifest=load_manifest(root / MANIFEST),
+        records=load_records(root),
+        mac_records=load_mac_records(root),
+        versions=manifest_versions(root),
+        history=load_history(Path(history)) if history else None,
+    )
+    count = write_site(inputs, Path(out))
+    print(f"{count} pages in {out}, to be opened at {Path(out) / 'index.html'}")
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ from pipeline.errors import UsageError
 from pipeline.git import Repository
 from pipeline.history import RELEASES, Counts, Point, open_history
 from pipeline.pocket.contents import pocket_files
-from pipeline.report.history import changes, history_as_data, history_from_data, history_plot, summary
+from pipeline.report.history import changes, history_as_data, history_plot, load_history, summary
 from pipeline.source import NATIVE_FUNCTIONS, OPERATIONS
 from pipeline.source_git import GitTree
 from pipeline.survey import Backend, survey
@@ -214,7 +215,7 @@ def test_a_repository_with_longer_object_names(tmp_path: Path) -> None:
     assert [point.counts for point in counted(folder)] == [Counts(1, 0, 1, 0, 0)]
 
 
-def test_as_table_data_and_plot(folder: Path) -> None:
+def test_as_table_data_and_plot(folder: Path, tmp_path: Path) -> None:
     points = counted(folder)
     assert [point.moment.name for point, _ in changes(points)] == [
         *("Begin", "Change the macro", "Register a graph", "Add a file", "Collapse sign", "Lose the code of frac")
@@ -224,10 +225,13 @@ def test_as_table_data_and_plot(folder: Path) -> None:
         "the functions of 1 rows stand in no host file of the tree"
     )
     unreadable = [*points, Point(points[0].moment, None, "gone")]
-    label, again = history_from_data(history_as_data("here", unreadable), "history.json")
-    assert (label, again) == ("here", unreadable)
-    with pytest.raises(UsageError, match="history.json: is not a history; write it with `invoke history"):
-        history_from_data([{"source": 1}], "history.json")
+    file = tmp_path / "history.json"
+    file.write_text(json.dumps(history_as_data("here", unreadable)))
+    assert load_history(file) == ("here", unreadable)
+    for content in ("[]", '{"source": 1}', "{"):
+        file.write_text(content)
+        with pytest.raises(UsageError, match="history.json: is not a history; write it with `invoke history"):
+            load_history(file)
     plot = history_plot(unreadable)
     assert plot == history_plot(unreadable)
     titles = [title.text for title in ElementTree.fromstring(plot).iter("{http://www.w3.org/2000/svg}title")]

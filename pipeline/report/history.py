@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -91,13 +93,14 @@ def history_as_data(label: str, points: Sequence[Point]) -> dict[str, object]:
     }
 
 
-def history_from_data(data: Any, path: str) -> tuple[str, list[Point]]:
-    """What `history_as_data` made: label and points. Raises UsageError for anything else."""
+def load_history(path: Path) -> tuple[str, list[Point]]:
+    """Label and points from a file of what `history_as_data` made. Raises UsageError for anything else."""
     try:
+        data = json.loads(path.read_text(encoding="utf-8"))
         return str(data["source"]), [_point(item) for item in data["points"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
         hint = "write it with `invoke history --source PATH --json`"
-        raise UsageError("is not a history", path=path, hint=hint) from None
+        raise UsageError("is not a history", path=str(path), hint=hint) from None
 
 
 def _point(item: dict[str, Any]) -> Point:

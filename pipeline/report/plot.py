@@ -70,7 +70,7 @@ def line_chart(title: str, series: Sequence[Series], ticks: Sequence[tuple[float
             radius = "1.5" if len(line.points) > 60 else "3"
             mark = SubElement(group, "circle", {"class": "mark", "cx": _n(at_x), "cy": _n(at_y), "r": radius})
             SubElement(mark, "title").text = f"{about}: {y_value:g} {line.name}"
-        _text(group, max(x, place(high, 0)[0]) + 10, name_y + 4, line.name, "name", "start")
+        _text(group, x + 10, name_y + 4, line.name, "name", "start")
     return tostring(chart, encoding="unicode")
 
 
