@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from pipeline.history import Point
 from pipeline.manifest import Manifest, Operator, State
 from pipeline.next_step import waiting
@@ -41,7 +43,7 @@ class OperatorPage:
     heat_maps: tuple[HeatMap, ...]
     failures: Sequence[Mapping[str, Any]]
     diffs: tuple[FileDiff, ...]
-    benchmark: str
+    benchmark: Markup
     timeline: tuple[Event, ...]
 
 
@@ -90,12 +92,12 @@ def _page(operator: Operator, row: StatusRow, inputs: Inputs) -> OperatorPage:
         heat_maps=heat_maps(numerics),
         failures=numerics.get("reports", ()),
         diffs=file_diffs(record.diff) if record is not None else (),
-        benchmark=_benchmark(mac) if mac is not None else "",
+        benchmark=_benchmark(mac) if mac is not None else Markup(),
         timeline=timeline(operator, inputs.versions, record, mac),
     )
 
 
-def _benchmark(mac: MacRecord) -> str:
+def _benchmark(mac: MacRecord) -> Markup:
     pairs = [
         Pair(
             f"{timing['dtype']}, {timing['elements']:,} elements",
@@ -103,11 +105,9 @@ def _benchmark(mac: MacRecord) -> str:
         )
         for timing in mac.timings
     ]
-    return (
-        pair_chart("Time per call, released wheel and this build", pairs, ("released", "this build"), "µs")
-        if pairs
-        else ""
-    )
+    if not pairs:
+        return Markup()
+    return Markup(pair_chart("Time per call, released wheel and this build", pairs, ("released", "this build"), "µs"))
 
 
 def _times(inputs: Inputs) -> Iterable[str]:

@@ -24,15 +24,21 @@ _DTYPES = {
 }
 _PARTS = "ilp4|ilp|scalar_lhs|scalar|broadcast_rhs|broadcast|castout|cast"
 _NAME = re.compile(rf"(?P<kernel>.+?)_(?P<flavour>(?:dense|strided|inner_contiguous)(?:_(?:{_PARTS}))*)_(?P<types>\w+)")
+_MISSING = "numerics/missing-kernel"
+# Rules about calls that reach no kernel, or that the helper of a release cannot serve, whatever the kernel.
+_HARMLESS = ("numerics/unguarded-dtype", "numerics/helper-limit")
 _OWN = "one"
 """The column of kernels that a stub launches itself, without flavours."""
 
 
 class Cell(Enum):
-    """WRONG: a run gave another result than torch on the CPU. IDLE: registered, and no case asks for it."""
+    """WRONG: a run gave another result than torch on the CPU. MISSING: a case asks for it and it is not registered.
+    IDLE: registered, and no case asks for it.
+    """
 
     PASSED = "passed"
     WRONG = "wrong"
+    MISSING = "missing"
     IDLE = "not reached"
     ABSENT = "not registered"
 
@@ -61,8 +67,10 @@ class HeatMap:
 def heat_maps(data: Mapping[str, Any]) -> tuple[HeatMap, ...]:
     """From the data of the numerical check (`invoke check --json`); empty when it did not run."""
     runs: Mapping[str, int] = data.get("launched", {})
-    names = dict.fromkeys([*runs, *data.get("idle", ())])
-    wrong = [name for name in names if any(_blames(report, name) for report in data.get("reports", ()))]
+    reports: Sequence[Mapping[str, Any]] = data.get("reports", ())
+    missing = [name for report in reports if report["rule"] == _MISSING for name in report.get("host_names", ())]
+    names = dict.fromkeys([*runs, *data.get("idle", ()), *missing])
+    wrong = [name for name in names if any(_blames(report, name) for report in reports)]
     places = {name: _place(name) for name in names}
     maps = []
     for kernel in dict.fromkeys(kernel for kernel, _, _ in places.values()):
@@ -84,7 +92,7 @@ def _cell(names: Sequence[str], runs: Mapping[str, int], wrong: Sequence[str]) -
     if not names:
         state = Cell.ABSENT
     elif any(name in wrong for name in names):
-        state = Cell.WRONG
+        state = Cell.WRONG if count else Cell.MISSING
     else:
         state = Cell.PASSED if count else Cell.IDLE
     return HeatCell(state, count, tuple(names))
@@ -92,6 +100,8 @@ def _cell(names: Sequence[str], runs: Mapping[str, int], wrong: Sequence[str]) -
 
 def _blames(report: Mapping[str, Any], name: str) -> bool:
     """A report names the kernels of its first case, and the flavours that showed the same fault on its dtypes."""
+    if report["rule"] in _HARMLESS:
+        return False
     if name in report.get("host_names", ()):
         return True
     _, flavour, dtype = _place(name)

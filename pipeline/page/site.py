@@ -100,13 +100,13 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _when(at: str) -> Markup:
+def _when(at: str, form: str = "%b %Y, %H:%M UTC") -> Markup:
     """A time element: the date for everybody, to which the script adds how long ago that is."""
     if not at:
         return Markup("")
     date = datetime.fromisoformat(at)
     date = (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
-    stamp, shown = date.strftime("%Y-%m-%dT%H:%M:%SZ"), f"{date.day} {date:%b %Y, %H:%M} UTC"
+    stamp, shown = date.strftime("%Y-%m-%dT%H:%M:%SZ"), f"{date.day} {date.strftime(form)}"
     return Markup('<time datetime="{}">{}</time>').format(stamp, shown)
 
 

@@ -117,11 +117,13 @@ def _point(item: dict[str, Any]) -> Point:
 
 
 def history_plot(points: Sequence[Point], *, style: str = STANDALONE_STYLE) -> str:
-    """SVG: rows on MPSGraph, and rows that MPS has for itself, over time."""
+    """SVG: rows that MPS has for itself, and rows on MPSGraph, over time; from the first commit that has any."""
     known = [(point, point.counts) for point in points if point.counts is not None]
+    begin = next((at for at, (_, counts) in enumerate(known) if counts.own + counts.shared), 0)
+    known = known[max(begin - 1, 0) :]
     graph = [(point.moment.at.timestamp(), counts.graph, _about(point)) for point, counts in known]
     own = [(point.moment.at.timestamp(), counts.own, _about(point)) for point, counts in known]
-    series = [Series("on MPSGraph", _corners(graph), steps=True), Series("rows of its own", _corners(own), steps=True)]
+    series = [Series("rows of its own", _corners(own), steps=True), Series("on MPSGraph", _corners(graph), steps=True)]
     return line_chart(_TITLE, series, _years([x for x, _, _ in graph]), style=style)
 
 

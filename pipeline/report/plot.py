@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 _WIDTH, _HEIGHT = 760, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 148, 16, 36
+_FEW = 20
 
 STANDALONE_STYLE = """
 .chart { font: 12px system-ui, sans-serif; fill: #1d2129; background: #fff }
@@ -65,9 +66,9 @@ def line_chart(title: str, series: Sequence[Series], ticks: Sequence[tuple[float
     for number, (line, (x, _), name_y) in enumerate(zip(shown, ends, names, strict=True)):
         group = SubElement(chart, "g", {"class": f"series-{number}"})
         SubElement(group, "path", {"d": _path([place(x, y) for x, y, _ in line.points], line.steps)})
+        radius = "3" if len(line.points) <= _FEW else "1.5"
         for x_value, y_value, about in line.points:
             at_x, at_y = place(x_value, y_value)
-            radius = "1.5" if len(line.points) > 60 else "3"
             mark = SubElement(group, "circle", {"class": "mark", "cx": _n(at_x), "cy": _n(at_y), "r": radius})
             SubElement(mark, "title").text = f"{about}: {y_value:g} {line.name}"
         _text(group, x + 10, name_y + 4, line.name, "name", "start")
