@@ -76,9 +76,11 @@ def push(_: Context, op: list[str], source: str = "pocket") -> int:
 @command
 def build(_: Context, op: list[str], source: str = "pocket", level: str = "shader", train: int = 1) -> int:
     """Build and test branches on macOS, and wait for the result."""
+    from pipeline import record
     from pipeline.errors import UsageError
     from pipeline.report.pulls import print_built
     from pipeline.runner.build import Level
+    from pipeline.runner.kept import mac_records
 
     if level not in {known.value for known in Level}:
         raise UsageError(f"there is no level {level!r}", hint="write shader or full")
@@ -88,6 +90,8 @@ def build(_: Context, op: list[str], source: str = "pocket", level: str = "shade
     with desk.locked():
         result = desk.build(op, Level(level), train, lambda text: print(text, file=sys.stderr))
     print_built(Console(), result)
+    for kept in mac_records(result, desk.place.manifest, record.now()):
+        record.save(tasks.ROOT, kept)
     return 0 if set(result.plan.good) == set(op) else 1
 
 

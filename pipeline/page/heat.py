@@ -78,7 +78,7 @@ def heat_maps(data: Mapping[str, Any]) -> tuple[HeatMap, ...]:
         flavours = tuple(sorted({flavour for flavour, _ in own.values()}, key=_by_flavour))
         dtypes = sorted({dtype for _, dtype in own.values()}, key=_by_dtype)
         cells = {
-            (flavour, dtype): _cell([name for name in own if own[name] == (flavour, dtype)], runs, wrong)
+            (flavour, dtype): _cell([name for name in own if own[name] == (flavour, dtype)], runs, wrong, missing)
             for flavour in flavours
             for dtype in dtypes
         }
@@ -87,12 +87,14 @@ def heat_maps(data: Mapping[str, Any]) -> tuple[HeatMap, ...]:
     return tuple(maps)
 
 
-def _cell(names: Sequence[str], runs: Mapping[str, int], wrong: Sequence[str]) -> HeatCell:
+def _cell(names: Sequence[str], runs: Mapping[str, int], wrong: Sequence[str], missing: Sequence[str]) -> HeatCell:
     count = sum(runs.get(name, 0) for name in names)
     if not names:
         state = Cell.ABSENT
-    elif any(name in wrong for name in names):
-        state = Cell.WRONG if count else Cell.MISSING
+    elif count and any(name in wrong for name in names):
+        state = Cell.WRONG
+    elif any(name in missing for name in names):
+        state = Cell.MISSING
     else:
         state = Cell.PASSED if count else Cell.IDLE
     return HeatCell(state, count, tuple(names))

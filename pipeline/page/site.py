@@ -33,7 +33,7 @@ def write_site(inputs: Inputs, out: Path) -> int:
     """
     if out.exists() and not _is_ours(out):
         raise UsageError(
-            "is there already and no page of ours", path=str(out), hint="name a folder that is empty or new"
+            "is there already and holds something else", path=str(out), hint="name a folder that is empty or new"
         )
     files = render_site(inputs)
     out.parent.mkdir(parents=True, exist_ok=True)
