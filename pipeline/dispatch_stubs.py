@@ -61,10 +61,11 @@ def stubs_of_header(text: str, path: str) -> Iterator[Stub]:
         if signature is not None:
             returns, parameters = signature
             line = text.count("\n", 0, match.start()) + 1
-            yield Stub(name, tuple(_types(parameters)), returns.strip(), path, line)
+            yield Stub(name, tuple(parameter_types(parameters)), returns.strip(), path, line)
 
 
-def _types(parameters: str) -> Iterator[str]:
+def parameter_types(parameters: str) -> Iterator[str]:
+    """The types of a parameter list, without names and defaults."""
     depth, current = 0, ""
     for character in parameters + ",":
         depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0)

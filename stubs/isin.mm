@@ -48,6 +48,7 @@ static void isin_default_kernel_mps(const Tensor& elements,
                                     const Tensor& out) {
   // The test elements are no operand of the iterator, which therefore cannot promote them.
   const auto dtype = at::result_type(elements, test_elements);
+  TORCH_CHECK_NOT_IMPLEMENTED(!isComplexType(dtype), "isin is not implemented for ", dtype, " on MPS");
   auto iter = TensorIteratorConfig()
                   .check_all_same_dtype(false)
                   .add_output(out)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pipeline.changeset import Changeset
 from pipeline.checks.completeness import check_completeness
+from pipeline.checks.contract import check_contract, check_contract_of_fragments
 from pipeline.checks.host import check_host
 from pipeline.checks.numerics import check_numerics
 from pipeline.checks.rows import check_rows
@@ -81,6 +82,19 @@ def _host(subject: Subject) -> CheckResult:
     return check_host(changeset.after(), changeset.paths(), subject.cache / "host", changeset.base)
 
 
+def _contract(subject: Subject) -> CheckResult:
+    headers = export_headers(subject.changeset.after(), subject.cache / "headers")
+    return check_contract(subject.changeset, headers, subject.cache / "contract")
+
+
+def _contract_alone(alone: Alone) -> CheckResult:
+    headers = export_headers(alone.tree, alone.cache / "headers")
+    fragments, cache = alone.fragments, alone.cache / "contract"
+    return check_contract_of_fragments(
+        alone.operator, fragments.kernel or "", fragments.host or "", alone.tree, headers, cache
+    )
+
+
 def _style(subject: Subject) -> CheckResult:
     return check_style(subject.changeset)
 
@@ -112,11 +126,13 @@ CHECKS: Mapping[str, Callable[[Subject], CheckResult]] = {
     "rows": _rows,
     "completeness": _completeness,
     "host": _host,
+    "contract": _contract,
     "style": _style,
     "numerics": _numerics,
 }
 
 CHECKS_OF_A_KERNEL: Mapping[str, Callable[[Alone], CheckResult]] = {
+    "contract": _contract_alone,
     "style": _style_alone,
     "numerics": _numerics_alone,
 }
