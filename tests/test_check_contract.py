@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.changeset import Changeset
+from pipeline.changeset import Changeset, FileChange
 from pipeline.checks.contract import check_contract, check_contract_of_fragments
 from pipeline.checks.contract.check import claimed_dtypes
 from pipeline.checks.contract.job import Job, result_from_json, result_to_json
@@ -22,8 +22,10 @@ from pipeline.manifest import Dispatch, Operator
 from pipeline.manifest_file import load_manifest
 from pipeline.migration import Fragments, plan
 from pipeline.pocket.contents import pocket_files
+from pipeline.rules import catalogue
 from pipeline.snapshot import Snapshot
 from pipeline.source import KERNELS, OPERATIONS, MemoryTree
+from tests.host_mistakes import BINARY, MISTAKES, ROW_SOFTMAX, ROW_SOFTMAX_KERNEL, ROWS, UNARY, Mistake
 
 ROOT = Path(__file__).parent.parent
 INCLUDE = str(Path(torch.__file__).parent / "include")
@@ -469,3 +471,40 @@ def test_claimed_dtypes() -> None:
     assert claimed_dtypes(infos, Operator("thing", opinfo=("nn.functional.mish",))) == ("float32",)
     assert claimed_dtypes(infos, Operator("odd")) is None
     assert claimed_dtypes(infos, Operator("unknown")) is None
+
+
+# Mistakes that the type check lets pass
+
+OWNERS = {
+    UNARY: Operator("exp", stub="exp_stub"),
+    BINARY: Operator("hypot", stub="hypot_stub"),
+    ROWS: Operator("_softmax", dispatch=Dispatch.KEEP),
+}
+
+
+@pytest.mark.parametrize("mistake", [each for each in MISTAKES if each.elsewhere], ids=lambda mistake: mistake.name)
+def test_a_mistake_that_the_types_cannot_tell(
+    mistake: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_this_process(monkeypatch)
+    path = f"{OPERATIONS}/{mistake.stem}.mm"
+    good = ROW_SOFTMAX if mistake.stem == ROWS else TREE.read(path).decode()
+    kernel = {f"{KERNELS}/{ROWS}.metal": ROW_SOFTMAX_KERNEL} if mistake.stem == ROWS else {}
+    assert mistake.old in good
+    found = {}
+    for text in (good, good.replace(mistake.old, mistake.new)):
+        files = [FileChange(name, None, content.encode()) for name, content in {path: text, **kernel}.items()]
+        legacy = ("softmax_mps_out",) if mistake.stem == ROWS else ()
+        changeset = Changeset(OWNERS[mistake.stem], TREE, tuple(files), (), legacy=legacy)
+        result = check_contract(changeset, export_headers(changeset.after(), tmp_path / "headers"), tmp_path / "held")
+        assert result.outcome is not Outcome.NOT_RUN, result.summary
+        found[text] = {finding.rule for finding in result.findings}
+    assert mistake.elsewhere not in found[good]
+    assert mistake.elsewhere in found[text]
+
+
+def test_every_planted_mistake_is_caught_or_excused() -> None:
+    for mistake in MISTAKES:
+        assert [mistake.rule is not None, mistake.elsewhere != "", mistake.excuse != ""].count(True) == 1, mistake.name
+        assert not mistake.elsewhere or mistake.elsewhere in catalogue()
+        assert mistake.rule is None or f"host/{mistake.rule}" in catalogue()
