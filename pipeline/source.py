@@ -42,27 +42,27 @@ class MemoryTree:
     """Files held in a mapping, optionally laid over another tree; None hides a file of the tree below."""
 
     def __init__(self, files: Mapping[str, bytes | None], below: SourceTree | None = None) -> None:
-        self._files = dict(files)
-        self._below = below
+        self.overlay = dict(files)
+        self.below = below
         self.label = below.label if below else "memory"
         self.commit = below.commit if below else None
 
     def read(self, path: str) -> bytes:
-        if path in self._files:
-            content = self._files[path]
+        if path in self.overlay:
+            content = self.overlay[path]
             if content is not None:
                 return content
-        elif self._below is not None:
-            return self._below.read(path)
+        elif self.below is not None:
+            return self.below.read(path)
         raise MissingFileError("no such file in the source tree", path=path)
 
     def has(self, path: str) -> bool:
-        if path in self._files:
-            return self._files[path] is not None
-        return self._below is not None and self._below.has(path)
+        if path in self.overlay:
+            return self.overlay[path] is not None
+        return self.below is not None and self.below.has(path)
 
     def files(self, prefix: str = "") -> tuple[str, ...]:
         folder = prefix.rstrip("/")
-        own = {name for name in self._files if not folder or name == folder or name.startswith(folder + "/")}
-        below = set(self._below.files(prefix)) if self._below is not None else set()
+        own = {name for name in self.overlay if not folder or name == folder or name.startswith(folder + "/")}
+        below = set(self.below.files(prefix)) if self.below is not None else set()
         return tuple(sorted(name for name in own | below if self.has(name)))

@@ -12,7 +12,7 @@ import torch
 from pipeline.changeset import Changeset, FileChange
 from pipeline.checks.contract import check_contract, check_contract_of_fragments
 from pipeline.checks.contract.check import claimed_dtypes
-from pipeline.checks.contract.job import Job, result_from_json, result_to_json
+from pipeline.checks.contract.job import Job
 from pipeline.checks.contract.worker import hold
 from pipeline.checks.run import export_headers
 from pipeline.edits.opinfos import OpInfo
@@ -321,9 +321,7 @@ TREE = MemoryTree(pocket_files())
 
 def alone(operator: str, kernel: str, stub: str, cache: Path) -> CheckResult:
     known = Operator(operator, kernel=f"kernels/{operator}.metal", host=f"stubs/{operator}.mm")
-    return check_contract_of_fragments(
-        known, kernel, stub, TREE, export_headers(TREE, cache / "headers"), cache / "held"
-    )
+    return check_contract_of_fragments(known, kernel, stub, TREE, export_headers(TREE, cache / "headers"))
 
 
 @pytest.mark.parametrize(
@@ -395,7 +393,7 @@ def test_planned_changes_hold(name: str, snapshot: Snapshot, tmp_path: Path, mon
     in_this_process(monkeypatch)
     changeset = planned(name, snapshot)
     assert changeset.complete
-    result = check_contract(changeset, export_headers(changeset.after(), tmp_path / "headers"), tmp_path / "held")
+    result = check_contract(changeset, export_headers(changeset.after(), tmp_path / "headers"))
     assert (result.outcome, [str(each) for each in result.findings]) == (Outcome.PASSED, [])
     assert result.not_covered
 
@@ -416,7 +414,7 @@ def test_what_lands_is_held_not_the_fragment(
         for change in changeset.files
     ]
     wrong = replace(changeset, files=tuple(files))
-    result = check_contract(wrong, export_headers(wrong.after(), tmp_path / "headers"), tmp_path / "held")
+    result = check_contract(wrong, export_headers(wrong.after(), tmp_path / "headers"))
     finding = next(each for each in result.findings if each.rule == "contract/arity")
     assert finding.path == host and finding.line is not None
     after = next(change.after for change in files if change.path == host)
@@ -425,23 +423,20 @@ def test_what_lands_is_held_not_the_fragment(
 
 def test_when_there_is_nothing_to_hold(snapshot: Snapshot, tmp_path: Path) -> None:
     drop = Changeset(Operator("repeat", dispatch=Dispatch.DROP), TREE, (), ())
-    assert "a composite serves" in check_contract(drop, tmp_path, tmp_path).summary
+    assert "a composite serves" in check_contract(drop, tmp_path).summary
     bare = Changeset(Operator("sign", stub="sing_stub"), TREE, (), ())
-    assert "no host file registers" in check_contract(bare, tmp_path, tmp_path).summary
+    assert "no host file registers" in check_contract(bare, tmp_path).summary
     tree = MemoryTree({f"{KERNELS}/UnaryKernel.metal": None}, TREE)
     lone = Changeset(Operator("exp", stub="exp_stub"), tree, (), ())
-    assert "no shader of its stem" in check_contract(lone, tmp_path, tmp_path).summary
+    assert "no shader of its stem" in check_contract(lone, tmp_path).summary
 
 
-def test_a_known_result_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     kernel, stub = ((ROOT / path).read_text() for path in ("kernels/frac.metal", "stubs/frac.mm"))
-    first = alone("frac", kernel, stub, tmp_path)
-    assert first.outcome is Outcome.PASSED
-    monkeypatch.setattr("pipeline.checks.contract.check._in_own_process", None)
-    assert alone("frac", kernel, stub, tmp_path) == first
-    with pytest.raises(TypeError):
-        alone("frac", kernel + "\n", stub, tmp_path)
-    assert result_from_json(result_to_json(first)) == first
+    assert alone("frac", kernel, stub, tmp_path).outcome is Outcome.PASSED
+    assert alone("nothing", kernel, stub.replace("frac_stub", "gone_stub"), tmp_path).outcome is Outcome.FAILED
+    unknown = alone("frac", kernel, stub.replace("exec_unary_kernel", "exec_it"), tmp_path)
+    assert unknown.outcome is Outcome.NOT_RUN and "stubs/frac.mm:7" in unknown.summary
 
 
 def test_a_process_that_breaks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -496,7 +491,7 @@ def test_a_mistake_that_the_types_cannot_tell(
         files = [FileChange(name, None, content.encode()) for name, content in {path: text, **kernel}.items()]
         legacy = ("softmax_mps_out",) if mistake.stem == ROWS else ()
         changeset = Changeset(OWNERS[mistake.stem], TREE, tuple(files), (), legacy=legacy)
-        result = check_contract(changeset, export_headers(changeset.after(), tmp_path / "headers"), tmp_path / "held")
+        result = check_contract(changeset, export_headers(changeset.after(), tmp_path / "headers"))
         assert result.outcome is not Outcome.NOT_RUN, result.summary
         found[text] = {finding.rule for finding in result.findings}
     assert mistake.elsewhere not in found[good]

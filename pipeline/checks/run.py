@@ -15,6 +15,7 @@ from pipeline.checks.completeness import check_completeness
 from pipeline.checks.contract import check_contract, check_contract_of_fragments
 from pipeline.checks.host import check_host
 from pipeline.checks.numerics import check_numerics
+from pipeline.checks.remembered import key_of_change, key_of_tree, remembered
 from pipeline.checks.rows import check_rows
 from pipeline.checks.style import check_style, check_style_of_fragments
 from pipeline.errors import PipelineError
@@ -47,16 +48,29 @@ class Alone:
 
 
 def run_checks(subject: Subject, selection: Selection = EVERY_RULE) -> Evidence:
+    """What ran before on the same content is remembered."""
+
+    def run(name: str, check: Callable[[Subject], CheckResult]) -> CheckResult:
+        key = key_of_change(name, subject.changeset, subject.fragments)
+        return remembered(subject.cache / "results", key, partial(check, subject))
+
     operator = subject.changeset.operator
-    return Evidence(tuple(_run(name, partial(check, subject), operator, selection) for name, check in CHECKS.items()))
+    return Evidence(tuple(_run(name, partial(run, name, check), operator, selection) for name, check in CHECKS.items()))
 
 
 def check_kernel(alone: Alone, selection: Selection = EVERY_RULE) -> Evidence:
     """What can be said without a plan."""
-    results = (
-        _run(name, partial(check, alone), alone.operator, selection) for name, check in CHECKS_OF_A_KERNEL.items()
+
+    def run(name: str, check: Callable[[Alone], CheckResult]) -> CheckResult:
+        key = key_of_tree(name, alone.operator, alone.tree, alone.fragments, alone.device)
+        return remembered(alone.cache / "results", key, partial(check, alone))
+
+    return Evidence(
+        tuple(
+            _run(name, partial(run, name, check), alone.operator, selection)
+            for name, check in CHECKS_OF_A_KERNEL.items()
+        )
     )
-    return Evidence(tuple(results))
 
 
 def _run(name: str, check: Callable[[], CheckResult], operator: Operator, selection: Selection) -> CheckResult:
@@ -83,15 +97,14 @@ def _host(subject: Subject) -> CheckResult:
 
 
 def _contract(subject: Subject) -> CheckResult:
-    headers = export_headers(subject.changeset.after(), subject.cache / "headers")
-    return check_contract(subject.changeset, headers, subject.cache / "contract")
+    return check_contract(subject.changeset, export_headers(subject.changeset.after(), subject.cache / "headers"))
 
 
 def _contract_alone(alone: Alone) -> CheckResult:
     headers = export_headers(alone.tree, alone.cache / "headers")
-    fragments, cache = alone.fragments, alone.cache / "contract"
+    fragments = alone.fragments
     return check_contract_of_fragments(
-        alone.operator, fragments.kernel or "", fragments.host or "", alone.tree, headers, cache
+        alone.operator, fragments.kernel or "", fragments.host or "", alone.tree, headers
     )
 
 

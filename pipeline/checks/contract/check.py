@@ -1,17 +1,17 @@
-"""The contract check: what lands is held together in a process of its own; a result that is known comes from a file."""
+"""The contract check: what lands is held together, in a process of its own, since that needs torch."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from pipeline.changeset import Changeset
 from pipeline.checks.contract.declared import declared_findings
 from pipeline.checks.contract.host_text import host_text
-from pipeline.checks.contract.job import CHECK, Job, result_from_json, result_to_json
+from pipeline.checks.contract.job import CHECK, Job
+from pipeline.checks.remembered import result_from_json
 from pipeline.edits.definitions import Definition, definitions, registrations
 from pipeline.edits.hostfile import HostFile
 from pipeline.edits.opinfos import OpInfo
@@ -22,13 +22,12 @@ from pipeline.snapshot import Snapshot
 from pipeline.source import KERNELS, SourceTree
 
 _ROOT = Path(__file__).parents[3]
-_KEPT = 500
 
 
-def check_contract(changeset: Changeset, headers: Path, cache: Path) -> CheckResult:
+def check_contract(changeset: Changeset, headers: Path) -> CheckResult:
     """The stub as it stands in its host file after the change, and the shader of the same stem.
 
-    `headers` is the folder with the tree's Metal headers, `cache` one for results.
+    `headers` is the folder with the tree's Metal headers.
     """
     operator, after = changeset.operator, Snapshot(changeset.after())
     if operator.dispatch is Dispatch.DROP:
@@ -56,11 +55,11 @@ def check_contract(changeset: Changeset, headers: Path, cache: Path) -> CheckRes
         include=str(headers),
         claimed=claimed_dtypes(after.expectations.opinfos, operator),
     )
-    return _with_declared(_held(job, cache), HostFile(path, stub), after)
+    return _with_declared(_in_own_process(job), HostFile(path, stub), after)
 
 
 def check_contract_of_fragments(
-    operator: Operator, kernel: str, stub: str, tree: SourceTree, headers: Path, cache: Path
+    operator: Operator, kernel: str, stub: str, tree: SourceTree, headers: Path
 ) -> CheckResult:
     """A kernel and a stub on their own. Without a stub, the one that the registered names imply is taken."""
     snapshot = Snapshot(tree)
@@ -76,7 +75,7 @@ def check_contract_of_fragments(
         include=str(headers),
         claimed=claimed_dtypes(snapshot.expectations.opinfos, operator),
     )
-    return _with_declared(_held(job, cache), HostFile(operator.host, stub), snapshot)
+    return _with_declared(_in_own_process(job), HostFile(operator.host, stub), snapshot)
 
 
 def claimed_dtypes(opinfos: Iterable[OpInfo], operator: Operator) -> tuple[str, ...] | None:
@@ -116,17 +115,6 @@ def _with_declared(result: CheckResult, file: HostFile, snapshot: Snapshot) -> C
     return CheckResult.from_findings(CHECK, result.summary, (*declared, *result.findings), result.not_covered)
 
 
-def _held(job: Job, cache: Path) -> CheckResult:
-    entry = cache / f"{job.key()}.json"
-    try:
-        return result_from_json(entry.read_text())
-    except (OSError, ValueError, KeyError):
-        pass
-    result = _in_own_process(job)
-    _save(entry, result)
-    return result
-
-
 def _in_own_process(job: Job) -> CheckResult:
     command = [sys.executable, "-m", "pipeline.checks.contract.worker"]
     done = subprocess.run(command, input=job.to_json(), capture_output=True, text=True, cwd=_ROOT, check=False)
@@ -135,14 +123,3 @@ def _in_own_process(job: Job) -> CheckResult:
         return result_from_json(lines[-1])
     error = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
     raise PipelineError(f"the contract check of {job.operator} broke: {error[0]}")
-
-
-def _save(entry: Path, result: CheckResult) -> None:
-    """Write atomically, and drop the oldest results beyond some hundred."""
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=entry.parent, suffix=".part", delete=False) as part:
-        part.write(result_to_json(result))
-    Path(part.name).replace(entry)
-    by_age = sorted(entry.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in by_age[_KEPT:]:
-        old.unlink(missing_ok=True)

@@ -1,18 +1,11 @@
-"""What is to be held together, as data that another process can be given; and its result, as text."""
+"""What is to be held together, as data that another process can be given."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
 from dataclasses import asdict, dataclass
-from importlib import metadata
-from pathlib import Path
-
-from pipeline.findings import CheckResult, Finding, Outcome, Severity
 
 CHECK = "contract"
-_CODE = ("exec_kernel", "metal", "numerics", "stub_interpreter", "checks/contract")
 
 
 @dataclass(frozen=True)
@@ -47,30 +40,3 @@ class Job:
             name: None if fields[name] is None else tuple(fields[name]) for name in ("functions", "headers", "claimed")
         }
         return cls(**{**fields, **lists})
-
-    def key(self) -> str:
-        """A digest of all that the result depends on; `include` is a folder that is named after its content."""
-        digest = hashlib.sha256(self.to_json().encode())
-        digest.update(f"{metadata.version('torch')} {platform.machine()}".encode())
-        root = Path(__file__).parents[2]
-        for package in _CODE:
-            for path in sorted((root / package).rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    digest.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
-        return digest.hexdigest()
-
-
-def result_to_json(result: CheckResult) -> str:
-    fields = asdict(result)
-    fields["outcome"] = result.outcome.value
-    for entry, finding in zip(fields["findings"], result.findings, strict=True):
-        entry["severity"] = finding.severity.value
-    return json.dumps(fields)
-
-
-def result_from_json(text: str) -> CheckResult:
-    """Raises ValueError or KeyError for a text that `result_to_json` did not write."""
-    fields = json.loads(text)
-    findings = tuple(Finding(**{**entry, "severity": Severity(entry["severity"])}) for entry in fields["findings"])
-    notes = tuple(fields["not_covered"])
-    return CheckResult(fields["check"], Outcome(fields["outcome"]), fields["summary"], findings, notes)

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.checks.contract.job import CHECK, Job, result_to_json
+from pipeline.checks.contract.job import CHECK, Job
 from pipeline.checks.contract.judge import HostCode, Judge, Judged, never_asked
 from pipeline.checks.contract.recorder import Recorder
+from pipeline.checks.remembered import result_to_json
 from pipeline.errors import PipelineError
 from pipeline.exec_kernel.names import Request
 from pipeline.findings import CheckResult, Finding, Severity
