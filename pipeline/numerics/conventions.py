@@ -203,6 +203,7 @@ _STUBS: dict[str, tuple[_Known, ...]] = {
     "trunc_stub": (_Known("trunc.default", only=_is_floating),),
     "round_stub": (_Known("round.default", only=_is_floating),),
     "round_decimals_stub": (_Known("round.decimals", only=_is_floating),),
+    "nan_to_num_stub": (_Known("nan_to_num.default", only=lambda dtype: dtype.is_floating_point or dtype.is_complex),),
     "sgn_stub": (_Known("sgn.default", only=_is_complex),),
     "add_stub": (_Known("add.Tensor"), _Known("sub.Tensor", scalars=_minus_alpha)),
     "sub_stub": (_Known("sub.Tensor"),),

@@ -130,7 +130,8 @@ class StubHost:
     def source(self) -> str:
         return self.text.text
 
-    def run(self, kernels: Kernels, invocation: Invocation) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]]:
+    def arguments(self, invocation: Invocation) -> list[object]:
+        """What the function is given. Raises IterationError."""
         target = invocation.target
         if target.takes_iterator:
             first: list[object] = [invocation.iterator()]
@@ -141,7 +142,10 @@ class StubHost:
                 invocation.arguments[argument.name] for argument in target.overload._schema.arguments
             )
         last = [] if target.takes_iterator or self.returns else list(invocation.outputs)
-        values = [*first, *(from_python(each) for each in scalars), *last]
+        return [*first, *(from_python(each) for each in scalars), *last]
+
+    def run(self, kernels: Kernels, invocation: Invocation) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]]:
+        values = self.arguments(invocation)
         result, dispatched = self.text.run(self.function, values, kernels, invocation.force)
         if not self.returns:
             return dispatched, ()

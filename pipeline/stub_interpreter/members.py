@@ -30,7 +30,7 @@ def member(interpreter: Interpreter, arguments: Sequence[object], template: tupl
         case TensorIterator() | IteratorConfig():
             return owner.call(name, rest)
         case Scalar():
-            return _of_scalar(owner, name, template)
+            return _of_scalar(owner, name, rest, template)
         case Array():
             return _of_array(owner, name, rest)
         case Options():
@@ -93,12 +93,14 @@ def _of_tensor(owner: torch.Tensor, name: str, rest: Sequence[object], template:
     return from_python(called(method, values))
 
 
-def _of_scalar(owner: Scalar, name: str, template: tuple[str, ...]) -> object:
+def _of_scalar(owner: Scalar, name: str, rest: Sequence[object], template: tuple[str, ...]) -> object:
     if name == "to" and template:
         kind = canonical(template[0])
         if kind is None:
             raise NotUnderstoodError(f"Scalar::to<{template[0]}>")
         return owner.to(kind)
+    if name == "equal" and isinstance(rest[0], Number):
+        return Number(owner.value == rest[0].value, "bool")
     kinds = {"toFloat": "float", "toDouble": "double", "toInt": "int", "toLong": "int64_t", "toBool": "bool"}
     if name in kinds:
         return owner.to(kinds[name])

@@ -36,6 +36,7 @@ class Encoder:
     pipeline: Pipeline | None = None
     arguments: dict[int, torch.Tensor | bytes] = field(default_factory=dict)
     threadgroup_memory: dict[int, int] = field(default_factory=dict)
+    iterator: TensorIterator | None = None  # whose tensors were bound
 
     def set(self, index: int, value: object) -> None:
         """What mtl_setArg takes: a tensor, a buffer, a number, a list, a struct, an empty optional."""
@@ -50,6 +51,7 @@ class Encoder:
 
     def bind(self, iterator: TensorIterator) -> None:
         """bind_iter_tensors: each tensor from where this part of the iteration starts."""
+        self.iterator = iterator
         for index, (tensor, offset) in enumerate(zip(iterator.tensors, iterator.view.offsets, strict=True)):
             on_cpu = index - iterator.outputs in iterator.cpu_scalars
             self.arguments[index] = by_value(tensor) if on_cpu else as_bound(tensor, offset)
@@ -141,6 +143,10 @@ class Library:
             scalar: bytes | None = params.to_bytes()
         else:
             request, scalar = _request(helper, name, rest, iterator)
+        self.exec_helper(request, scalar, iterator)
+
+    def exec_helper(self, request: Request, scalar: bytes | None, iterator: TensorIterator) -> None:
+        """What the exec helper of `request` does; `scalar` is the encoded alpha or params struct."""
         self.dispatched += exec_on(
             self.kernels,
             request,

@@ -44,7 +44,10 @@ class StubText:
         Raises NotUnderstoodError, CheckFailedError, MissingKernelError and what the exec helpers raise.
         """
         library = Library(kernels, force)
+        return self.call(function, arguments, library), library.dispatched
+
+    def call(self, function: str, arguments: Sequence[object], library: Library) -> object:
+        """Call a function of the stub with `library` as its `lib`. Raises what the library does, and as `run`."""
         constants = {**aten.CONSTANTS, "lib": library}
         interpreter = Interpreter(self.file, self._structs, _NATIVES, MACROS, constants, self.path)
-        result = interpreter.call(function, arguments)
-        return result, library.dispatched
+        return interpreter.call(function, arguments)
