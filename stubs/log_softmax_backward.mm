@@ -15,8 +15,10 @@
 TORCH_IMPL_FUNC(log_softmax_backward_mps_out)
 (const Tensor& grad_output, const Tensor& output, int64_t dim, ScalarType input_dtype, const Tensor& grad_input) {
   using namespace mps;
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      isFloatingType(output.scalar_type()), "log_softmax_backward is not implemented for ", output.scalar_type(), " on MPS");
+  TORCH_CHECK_NOT_IMPLEMENTED(isFloatingType(output.scalar_type()),
+                              "log_softmax_backward is not implemented for ",
+                              output.scalar_type(),
+                              " on MPS");
   if (output.numel() == 0) {
     return;
   }
