@@ -20,6 +20,7 @@ from pipeline.exec_kernel.launch import HelperLimit
 from pipeline.exec_kernel.names import Helper, Request, askable
 from pipeline.metal import Launch, Library, ShaderError, compile_file, compile_shader
 from pipeline.numerics import cases
+from pipeline.numerics.builds import Builds
 from pipeline.numerics.conventions import targets_of_stub
 from pipeline.numerics.host import PlainHost
 from pipeline.numerics.layouts import place_output
@@ -714,7 +715,7 @@ def test_the_check_flags_the_reported_functor_and_not_the_right_one(
     names = []
     for name in (right, wrong):
         host = PlainHost(Request(helper, name, scalar))
-        session = Session(target, host, Kernels.of(library["pointwise"], launch=Launch(flush_subnormals=False)))
+        session = Session(target, host, Builds(Kernels.of(library["pointwise"], launch=Launch(flush_subnormals=False))))
         scalars: dict[str, Any] = {"weight": 0.75} if "lerp" in stub else {}
         for case in cases.grids(target, getattr(torch, dtype), scalars, ()):
             session.try_case(case)

@@ -28,6 +28,7 @@ class Dispatched:
     """A kernel that was run: what was bound to each index, the grid and the threadgroup, one to three numbers each.
 
     Bytes were passed by value. `flavour` is the helper's choice; for a stub that dispatches itself it is the name.
+    `noticed` is what the library returned of the launch.
     """
 
     host_name: str
@@ -36,6 +37,7 @@ class Dispatched:
     threads: tuple[int, ...]
     group: tuple[int, ...]
     threadgroup_memory: tuple[int, ...] = ()
+    noticed: object = None
 
 
 class MissingKernelError(PipelineError):
@@ -125,13 +127,10 @@ def exec_on(
     for launch in launches:
         if launch.host_name not in kernels.names:
             raise MissingKernelError(launch.host_name)
-    dispatched = [_bound(launch, tensors, cpu_scalars) for launch in launches]
-    for each in dispatched:
-        run(kernels, each)
-    return dispatched
+    return [run(kernels, _bound(launch, tensors, cpu_scalars)) for launch in launches]
 
 
-def run(kernels: Kernels, dispatched: Dispatched) -> None:
+def run(kernels: Kernels, dispatched: Dispatched) -> Dispatched:
     """Run one kernel of the library. Scalars and arrays are bound as small buffers of exactly their size."""
     bound = [
         torch.frombuffer(bytearray(each), dtype=torch.uint8).to(kernels.device) if isinstance(each, bytes) else each
@@ -143,7 +142,8 @@ def run(kernels: Kernels, dispatched: Dispatched) -> None:
             raise PipelineError(f"{dispatched.host_name} needs threadgroup memory that torch.mps cannot be told of")
         options["launch"] = replace(options["launch"], threadgroup_memory=dispatched.threadgroup_memory)
     function = getattr(kernels.library, dispatched.host_name)
-    function(*bound, threads=list(dispatched.threads), group_size=list(dispatched.group), **options)
+    noticed = function(*bound, threads=list(dispatched.threads), group_size=list(dispatched.group), **options)
+    return replace(dispatched, noticed=noticed)
 
 
 def _bound(launch: Launch, tensors: Sequence[torch.Tensor], cpu_scalars: frozenset[int]) -> Dispatched:

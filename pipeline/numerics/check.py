@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 
 from pipeline.errors import PipelineError
-from pipeline.exec_kernel.execute import Kernels
 from pipeline.findings import CheckResult, Finding, Severity
-from pipeline.metal import Launch, ShaderError, compile_shader
+from pipeline.metal import ShaderError
+from pipeline.numerics.builds import compiled
 from pipeline.numerics.examine import Examined, examine
 from pipeline.numerics.job import Job
 from pipeline.numerics.result import CHECK, NumericsResult
@@ -26,26 +26,16 @@ def run(job: Job, progress: Callable[[str], None] = lambda text: None) -> Numeri
     """Check one operator here and now; `progress` is told which dtype is at work."""
     torch.set_num_threads(1)
     try:
-        kernels, flushing = _compiled(job)
+        builds = compiled(job)
     except ShaderError as error:
         line = getattr(error, "lineno", None)
         finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], job.path, line)
         return NumericsResult(CheckResult.from_findings(CHECK, "the kernel does not compile", [finding]), {})
     try:
-        found = examine(job, kernels, flushing, _headers(job), job.path, progress)
+        found = examine(job, builds, _headers(job), job.path, progress)
     except PipelineError as error:
         return NumericsResult(CheckResult.not_run(CHECK, str(error)), {})
     return _result(found, job.device)
-
-
-def _compiled(job: Job) -> tuple[Kernels, Kernels | None]:
-    if job.device == "mps":
-        return Kernels.of(torch.mps.compile_shader(job.kernel), "mps"), None
-    library = compile_shader(job.kernel, include=[Path(each) for each in job.include], name=job.path)
-    return (
-        Kernels.of(library, launch=Launch(flush_subnormals=False)),
-        Kernels.of(library, launch=Launch(flush_subnormals=True)),
-    )
 
 
 def _headers(job: Job) -> list[str]:

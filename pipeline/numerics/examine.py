@@ -12,6 +12,7 @@ import torch
 
 from pipeline.exec_kernel.execute import Kernels
 from pipeline.numerics import cases
+from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.conventions import target_of_function, targets_of_stub
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
@@ -49,14 +50,12 @@ class Examined:
     samples: int
 
 
-def examine(
-    job: Job, kernels: Kernels, flushing: Kernels | None, headers: Sequence[str], kernel_path: str, progress: Progress
-) -> Examined:
+def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, progress: Progress) -> Examined:
     """Run every case of the operator. `headers` are texts that may define its params structs.
 
     Raises PipelineError when the operator or its host side is not known or not understood.
     """
-    sessions = [Session(*each, kernels, flushing) for each in _targets(job, kernels, headers)]
+    sessions = [Session(*each, builds) for each in _targets(job, builds.plain, headers)]
     samples = 0
     for session in sessions:
         if session.host.returns:
@@ -77,7 +76,7 @@ def examine(
         tuple(sorted(set().union(*(tally.dtypes for tally in tallies)))),
         {dtypes: why for tally in tallies for dtypes, why in tally.refused.items()},
         dict(launched),
-        tuple(sorted(kernels.names - set(launched))),
+        tuple(sorted(builds.plain.names - set(launched))),
         sum(tally.runs for tally in tallies),
         sum(tally.elements for tally in tallies),
         sum(tally.masked for tally in tallies),

@@ -65,3 +65,4 @@ class Tally:
     runs: int = 0
     elements: int = 0
     masked: int = 0
+    crashes: int = 0

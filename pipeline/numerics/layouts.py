@@ -81,7 +81,8 @@ def untouched(tensor: torch.Tensor) -> torch.Tensor:
 class Layout:
     """How the operands of one run lie: a word per input, one for the output, what is pinned.
 
-    `in_place` means the output is the first input; `flush` runs with subnormal floats as zeros.
+    `in_place` means the output is the first input; `flush` runs with subnormal floats as zeros, `watched` with every
+    access to memory observed.
     """
 
     inputs: tuple[str, ...]
@@ -89,6 +90,7 @@ class Layout:
     force: Force | None = None
     in_place: bool = False
     flush: bool = False
+    watched: bool = False
 
     @property
     def spacious(self) -> bool:
@@ -99,6 +101,8 @@ class Layout:
         text = f"in place, {inputs}" if self.in_place else f"{inputs} -> {self.output}"
         if self.flush:
             text += ", flushing subnormals"
+        if self.watched:
+            text += ", watched"
         if self.force is not None and self.force.every_flavour:
             text += ", a flavour the helper does not ask for"
         return f"{text}, ILP" if self.force is not None and self.force.ilp else text
@@ -111,6 +115,14 @@ def whole(arity: int, flush: bool) -> Iterator[Layout]:
     yield Layout(("stepped",) * arity, "dense")
     if flush:
         yield Layout(("dense",) * arity, "dense", flush=True)
+
+
+def watched(arity: int, plain_only: bool) -> Iterator[Layout]:
+    """For few elements: the dense and the strided kernels with every access observed."""
+    yield Layout(("dense",) * arity, "dense", watched=True)
+    if not plain_only:
+        yield Layout(("dense",) * arity, "dense", Force(ilp=True), watched=True)
+        yield Layout(("stepped",) * arity, "stepped", watched=True)
 
 
 def castout(arity: int) -> Iterator[Layout]:

@@ -13,14 +13,18 @@ from pipeline.exec_kernel.execute import Dispatched, Kernels, MissingKernelError
 from pipeline.exec_kernel.iteration import IterationError
 from pipeline.exec_kernel.launch import Force, HelperLimit, HostRefusal
 from pipeline.exec_kernel.promotion import common_dtype
+from pipeline.metal import KernelCrash
 from pipeline.numerics import layouts, truth
+from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason, compare, extreme, is_exact, subnormal
+from pipeline.numerics.domain import divisible
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.layouts import Layout, Placed
 from pipeline.numerics.reference import Expected, ReferenceRefusedError, amid, expected, takes_output
 from pipeline.numerics.targets import Target
+from pipeline.numerics.watching import found, noticed
 from pipeline.stub_interpreter.errors import CheckFailedError
 
 _CAST_OUT = (
@@ -34,6 +38,12 @@ _CAST_OUT = (
     torch.bool,
 )
 
+_WATCHED = 2000
+"""Elements up to which kernels are watched, which takes a hundred times as long."""
+
+_CRASHES = 3
+"""After so many crashes the rest of the cases is not tried."""
+
 _FEW = 400
 """More wrong elements than this are no accident of their places."""
 
@@ -46,17 +56,18 @@ def _casts_out(dispatched: Dispatched) -> bool:
 class Session:
     """Runs cases of one target and collects failures: the first of each rule, dtypes, flavour and reason."""
 
-    def __init__(self, target: Target, host: Host, kernels: Kernels, flushing: Kernels | None = None) -> None:
-        """`flushing` are the same kernels run with subnormal floats read and written as zero, as a GPU does."""
+    def __init__(self, target: Target, host: Host, builds: Builds) -> None:
         self.target = target
         self.host = host
-        self.kernels = kernels
-        self.flushing = flushing
+        self.builds = builds
         self.tally = Tally()
         self.failures: dict[tuple[object, ...], Failure] = {}
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
+        if self.tally.crashes >= _CRASHES:
+            return
+        case = replace(case, arguments=divisible(self.target, case.arguments))
         answers = self.answer(case.arguments)
         if answers is None:
             return
@@ -89,7 +100,7 @@ class Session:
         invocation = Invocation(self.target, outputs, case.arguments, given.dtype)
         run = Run(case, Layout((), "dense"), {name: case.arguments[name] for name in self.names(case.arguments)}, ())
         try:
-            self.host.run(self.kernels, invocation)
+            self.host.run(self.builds.plain, invocation)
         except MissingKernelError as missing:
             guarded = any(word in self.host.source for word in ("TORCH_CHECK", "AT_DISPATCH"))
             rule = "numerics/incomplete-guard" if guarded else "numerics/unguarded-dtype"
@@ -131,6 +142,8 @@ class Session:
             return None
         dispatched, returned = done
         run = replace(run, dispatched=tuple(dispatched), outputs=returned or run.outputs)
+        for rule, sentence in noticed(dispatched):
+            self.fail(Failure(rule, sentence, run))
         self.tally.runs += 1
         self.tally.launched.update(each.host_name for each in dispatched)
         self.tally.dtypes.update(str(each.dtype).removeprefix("torch.") for each in given.values())
@@ -141,9 +154,8 @@ class Session:
     def _launch(
         self, run: Run, invocation: Invocation, answers: Expected
     ) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]] | None:
-        kernels = self.flushing if run.layout.flush and self.flushing is not None else self.kernels
         try:
-            return self.host.run(kernels, invocation)
+            return self.host.run(self._kernels_for(run.layout), invocation)
         except MissingKernelError as missing:
             other_output = invocation.outputs[0].dtype != answers.dtype
             if other_output and "castout" not in missing.host_name:
@@ -158,17 +170,34 @@ class Session:
             self.tally.refused.setdefault(self._dtypes_of(run.case.arguments), refusal.message)
         except HelperLimit as limit:
             self.fail(Failure("numerics/helper-limit", limit.message, run))
+        except KernelCrash as crash:
+            self._crashed(run, crash)
         return None
+
+    def _kernels_for(self, layout: Layout) -> Kernels:
+        other = self.builds.flushing if layout.flush else self.builds.watched if layout.watched else None
+        return other or self.builds.plain
+
+    def _crashed(self, run: Run, crash: KernelCrash) -> None:
+        """Note it, and from now on run kernels where an access beyond their buffers does no harm."""
+        self.tally.crashes += 1
+        self.fail(Failure("numerics/crash", str(crash).splitlines()[0], run))
+        for rule, sentence in found(crash.report):
+            self.fail(Failure(rule, sentence, run))
+        self.builds = self.builds.isolated()
 
     def _layouts(self, case: Case, answers: tuple[Expected, ...]) -> Iterator[Layout]:
         names = self.names(case.arguments)
         arity = len(names)
+        size = sum(case.arguments[name].numel() for name in names)
+        if self.builds.watched is not None and not case.thorough and size <= _WATCHED:
+            yield from layouts.watched(arity, plain_only=case.plain_only)
         if case.plain_only:
             yield Layout(("dense",) * arity, "dense")
             if arity == 2 and self._asks_with_params:
                 yield Layout(("dense",) * arity, "dense", Force(every_flavour=True))
         elif case.thorough:
-            yield from layouts.whole(arity, self.flushing is not None)
+            yield from layouts.whole(arity, self.builds.flushing is not None)
             if arity == 2 and self._asks_with_params:
                 for word in ("dense", "stepped"):
                     yield Layout((word,) * arity, "dense", Force(every_flavour=True))

@@ -93,7 +93,7 @@ def _narrow(case: Case, session: Session, dim: int, start: int, length: int) -> 
 
 
 def _still_fails(session: Session, failure: Failure, case: Case, layout: Layout) -> Failure | None:
-    probe = Session(session.target, session.host, session.kernels, session.flushing)
+    probe = Session(session.target, session.host, session.builds)
     try:
         probe.attempt(case, layout)
     except (PipelineError, RuntimeError):

@@ -6,9 +6,10 @@ import importlib
 import sys
 import threading
 import warnings
-from pathlib import Path
+from contextlib import suppress
 
-from pipeline.metal import ShaderError, compile_shader
+from pipeline.metal import ShaderError
+from pipeline.numerics.builds import compiled
 from pipeline.numerics.job import Job
 
 
@@ -26,11 +27,8 @@ def main() -> None:
 
 def _warm(job: Job) -> None:
     """Fill the compiler's cache; an error in the shader is left to the check."""
-    if job.device == "cpu":
-        try:
-            compile_shader(job.kernel, include=[Path(each) for each in job.include], name=job.path)
-        except ShaderError:
-            return
+    with suppress(ShaderError):
+        compiled(job)
 
 
 if __name__ == "__main__":

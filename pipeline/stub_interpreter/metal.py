@@ -112,9 +112,8 @@ class Library:
         arguments = tuple(encoder.arguments.get(index, bytes(16)) for index in range(count))
         memory = tuple(encoder.threadgroup_memory.get(index, 0) for index in range(len(encoder.threadgroup_memory)))
         name = encoder.pipeline.name
-        launched = Dispatched(name, name, arguments, tuple(threads), tuple(group), memory)
-        run(self.kernels, launched)
-        self.dispatched.append(launched)
+        launch = Dispatched(name, name, arguments, tuple(threads), tuple(group), memory)
+        self.dispatched.append(run(self.kernels, launch))
 
     def call(self, interpreter: Interpreter, name: str, arguments: Sequence[object]) -> object:
         helper = next((each for each in Helper if each.function == name), None)

@@ -1,0 +1,53 @@
+"""The compiled kernels of a job, in the ways that they are run."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from pipeline.exec_kernel.execute import Kernels
+from pipeline.metal import Compilation, Launch, compile_shader
+from pipeline.numerics.job import Job
+
+
+@dataclass(frozen=True)
+class Builds:
+    """The kernels as they are; with subnormal floats read and written as zero, as a GPU does; and watched.
+
+    Watched kernels are compiled so that every access to memory is observed.
+    """
+
+    plain: Kernels
+    flushing: Kernels | None = None
+    watched: Kernels | None = None
+
+    def isolated(self) -> Builds:
+        """The same, run on copies that an access out of bounds cannot leave."""
+        return replace(self, plain=_isolated(self.plain), flushing=self.flushing and _isolated(self.flushing))
+
+
+def compiled(job: Job) -> Builds:
+    """Compile, or find in the compiler's cache. Raises ShaderError."""
+    if job.device == "mps":
+        return Builds(Kernels.of(torch.mps.compile_shader(job.kernel), "mps"))
+    compile_as = partial(compile_shader, job.kernel, include=[Path(each) for each in job.include], name=job.path)
+    with ThreadPoolExecutor() as pool:
+        checked = pool.submit(compile_as, compilation=Compilation(checked=True))
+        plain = compile_as()
+    keeping = Launch(flush_subnormals=False)
+    return Builds(
+        Kernels.of(plain, launch=keeping),
+        Kernels.of(plain, launch=Launch(flush_subnormals=True)),
+        Kernels.of(checked.result(), launch=keeping),
+    )
+
+
+def _isolated(kernels: Kernels) -> Kernels:
+    launch = kernels.options.get("launch")
+    if not isinstance(launch, Launch):
+        return kernels
+    return replace(kernels, options={**kernels.options, "launch": replace(launch, isolate=True)})

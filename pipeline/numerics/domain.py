@@ -1,0 +1,60 @@
+"""Integer operands that torch's CPU operator divides by, replaced where it raises or dies."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from pipeline.exec_kernel.promotion import common_dtype
+from pipeline.numerics.reference import ReferenceRefusedError, evaluate
+from pipeline.numerics.targets import Target
+
+
+def divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with divisors of 0 made 1, and -1 made 3 where the smallest number by -1 raises SIGFPE.
+
+    Either would leave the other elements of the call without an answer.
+    """
+    names = [name for name in target.tensors(arguments) if isinstance(arguments[name], torch.Tensor)]
+    if not target.pointwise or len(names) < 2 or any(arguments[name].is_floating_point() for name in names):
+        return arguments
+    common = common_dtype([arguments[name] for name in names], arguments[names[0]].dtype)
+    if common.is_complex or common is torch.bool:
+        return arguments
+    dividend, *divisors = names
+    if common.is_signed and bool((arguments[dividend] == torch.iinfo(common).min).any()):
+        pinned = tuple((name, value) for name, value in arguments.items() if isinstance(value, (str, int, type(None))))
+        if any(bool((arguments[name] == -1).any()) for name in divisors) and _dies(target.overload, common, pinned):
+            arguments = _replaced(arguments, divisors, -1, 3)
+    try:
+        evaluate(target, arguments)
+    except ReferenceRefusedError as refusal:
+        if "ZeroDivision" in str(refusal):
+            return target.refreshed(_replaced(arguments, divisors, 0, 1))
+    return target.refreshed(arguments)
+
+
+def _replaced(arguments: dict[str, Any], names: list[str], old: int, new: int) -> dict[str, Any]:
+    changed = {name: arguments[name].masked_fill(arguments[name] == old, new) for name in names}
+    return {**arguments, **changed}
+
+
+@cache
+def _dies(overload: OpOverload, dtype: torch.dtype, pinned: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether the CPU operator takes its process down for the smallest number by -1, tried in a child."""
+    smallest, others = torch.tensor([torch.iinfo(dtype).min], dtype=dtype), torch.tensor([-1], dtype=dtype)
+    known = dict(pinned)
+    given = {argument.name: known.get(argument.name, others) for argument in overload._schema.arguments}
+    given[overload._schema.arguments[0].name] = smallest
+    child = os.fork()
+    if child == 0:
+        try:
+            overload(**given)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
