@@ -3,7 +3,7 @@ OP ?= sign
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: migrate test lint bench setup
+.PHONY: migrate test lint bench docs setup
 
 migrate: setup
 	@$(BIN)/invoke migrate --op $(OP)
@@ -18,6 +18,10 @@ lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+
+docs: setup
+	@$(BIN)/python -m tasks.reference
+	@$(BIN)/invoke status --readme
 
 setup: $(VENV)/.ready
 
