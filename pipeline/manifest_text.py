@@ -152,7 +152,7 @@ def compose_mapping(text: str, path: str) -> yaml.nodes.MappingNode:
     except yaml.YAMLError as error:
         raise UsageError(f"not valid YAML: {' '.join(str(error).split())}", path=path) from None
     if not isinstance(node, yaml.nodes.MappingNode):
-        raise UsageError("must be a mapping", path=path, line=1, hint="see docs/manifest.md for the keys")
+        raise UsageError("must be a mapping", path=path, line=1, hint="see docs/reference.md for the keys")
     return node
 
 

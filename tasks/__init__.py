@@ -11,7 +11,7 @@ from invoke.tasks import task
 from rich.console import Console
 
 from tasks.branches import conflicts, migrate, refresh
-from tasks.command import ALL, JSON, OP, SOURCE, command, wrong_use_exits_2
+from tasks.command import ALL, JSON, OP, SOURCE, command, wide_console, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
 from tasks.views import history, page, status
 
@@ -146,7 +146,7 @@ def survey(_: Context, source: str = "pocket", json: bool = False, write: bool =
     if json:
         print(json_format.dumps(survey_as_data(rows), indent=2))
     else:
-        print_survey(Console(), campaign.snapshot.tree.label, rows)
+        print_survey(wide_console(), campaign.snapshot.tree.label, rows)
     if write:
         entries = new_entries(rows, campaign.manifest)
         campaign.add_operators(entries)

@@ -1,8 +1,8 @@
 """The documentation as commands to run: those in its console blocks, what they should print, and a shell to try them.
 
 A block looks as a terminal does: `$ command`, then its output; a line `...` stands for any lines. Without output below
-a command nothing is compared. An HTML comment before a block says more: `<!-- not run: REASON -->`, or `<!-- exit 1 -->`
-for the code that its last command ends with.
+a command nothing is compared. What stands right before a block says more: a paragraph `*Not run by the tests: REASON.*`
+for readers too, or `<!-- exit 1 -->` for the code that its last command ends with.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pipeline.pocket import build
+from tests.gitrepo import git
+
 ROOT = Path(__file__).parents[1]
 HOME = "/home/you"
-_MARK = re.compile(r"<!-- (?:not run: (?P<reason>.+?)|exit (?P<code>\d+)) -->")
+_MARK = re.compile(r"\*Not run by the tests: (?P<reason>.+)\.\*|<!-- exit (?P<code>\d+) -->", re.DOTALL)
 _PROGRESS = re.compile(r"\w+ \d+/\d+: \S+")
 
 
@@ -56,14 +60,14 @@ def fences(text: str) -> list[Fence]:
     found = []
     mark: re.Match[str] | None = None
     for token in MarkdownIt().parse(text):
-        if token.type == "html_block":
+        if token.type in ("html_block", "inline"):
             mark = _MARK.fullmatch(token.content.strip())
         elif token.type == "fence":
             assert token.map is not None
-            reason, code = (mark["reason"] or "", int(mark["code"] or 0)) if mark else ("", 0)
+            reason, code = (" ".join((mark["reason"] or "").split()), int(mark["code"] or 0)) if mark else ("", 0)
             found.append(Fence(token.map[0] + 1, token.info.strip(), token.content, reason, code))
             mark = None
-        elif token.type not in ("list_item_close", "list_item_open", "bullet_list_open", "ordered_list_open"):
+        elif token.type != "paragraph_close":
             mark = None
     return found
 
@@ -98,6 +102,18 @@ def commands(fence: Fence) -> list[Command]:
         Command(line, text, tuple(expected), fence.code if index == last else 0)
         for index, (line, text, expected) in enumerate(found)
     ]
+
+
+def wanted(page: Path) -> list[Command]:
+    """Those that a test runs."""
+    blocks = [fence for fence in fences(page.read_text()) if fence.language == "console" and not fence.reason]
+    return [command for block in blocks for command in commands(block)]
+
+
+def not_run(page: Path) -> dict[str, str]:
+    """Those that none runs -> the reason that the page gives."""
+    blocks = [fence for fence in fences(page.read_text()) if fence.language == "console" and fence.reason]
+    return {command.text: block.reason for block in blocks for command in commands(block)}
 
 
 def run(wanted: Sequence[Command], project: Path, environment: Mapping[str, str]) -> Iterator[tuple[Command, Ran]]:
@@ -151,8 +167,23 @@ def _plain(lines: Sequence[str]) -> list[str]:
     return found
 
 
+def with_output(text: str, ran: Iterable[tuple[Command, Ran]]) -> str:
+    """The page with what its commands printed, where that is not what it shows. Output with gaps is for a person."""
+    lines = text.split("\n")
+    for command, result in sorted(ran, key=lambda pair: -pair[0].line):
+        shown = printed(result)
+        if "..." in command.expected or (command.expected and fits(command.expected, shown)):
+            continue
+        below = command.line + command.text.count("\n")
+        lines[below : below + len(command.expected)] = shown
+    return "\n".join(lines)
+
+
 def copy_of_the_project(folder: Path, caches: Path) -> tuple[Path, dict[str, str]]:
-    """A copy as a clone has it, with its environment set up, and a home beside it."""
+    """A copy as a clone has it, with its environment and its pocket set up; a home beside it, with a repository.
+
+    The repository, `pytorch`, is a clone of the pocket.
+    """
     project = folder / "mps-to-metal"
     listing = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -172,7 +203,39 @@ def copy_of_the_project(folder: Path, caches: Path) -> tuple[Path, dict[str, str
         **{key: value for key, value in os.environ.items() if not key.startswith(("GITHUB_", "PYTEST_"))},
         "PATH": f"{tools}:{os.environ['PATH']}",
         "HOME": str(folder),
-        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_GLOBAL": str(folder / ".gitconfig"),
         "NO_COLOR": "1",
     }
+    (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    git(folder, "clone", "--quiet", str(build(project)), "pytorch")
     return project, environment
+
+
+def begin_again(project: Path) -> None:
+    """As a fresh clone has it."""
+    for name in ("README.md", "ops_manifest.yaml"):
+        shutil.copy(ROOT / name, project)
+    for name in (".drafts", "site", "proven"):
+        shutil.rmtree(project / name, ignore_errors=True)
+    (project / "approvers").unlink(missing_ok=True)
+    pocket = project / ".pocket"
+    for repository in (pocket / "pytorch", pocket / "origin.git", project.parent / "pytorch"):
+        refs = git(repository, "for-each-ref", "--format=%(refname)", "refs/heads/migrate", "refs/approvals")
+        for ref in refs.split():
+            git(repository, "update-ref", "-d", ref)
+
+
+def main(*names: str) -> None:
+    """Write what the commands print today into the pages named, README.md or docs/X.md."""
+    with tempfile.TemporaryDirectory() as folder:
+        caches = Path(folder, "caches")
+        caches.mkdir()
+        project, environment = copy_of_the_project(Path(folder), caches)
+        for name in names:
+            page = ROOT / name
+            begin_again(project)
+            page.write_text(with_output(page.read_text(), run(wanted(page), project, environment)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,52 +17,43 @@ import tasks
 from pipeline import manifest_keys
 from pipeline.errors import UsageError
 from pipeline.manifest import parse_manifest
-from pipeline.pocket import build
 from tests import docs
-from tests.gitrepo import git
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 LANGUAGES = {"console", "python", "yaml", "text", "metal", "objc"}
-
-
-def wanted(page: Path) -> list[docs.Command]:
-    blocks = [fence for fence in docs.fences(page.read_text()) if fence.language == "console" and not fence.reason]
-    return [command for block in blocks for command in docs.commands(block)]
+_DOWNLOADS = "it downloads torch and a compiler"
+NOT_RUN = {
+    "docs/tutorial.md": {
+        "git clone https://github.com/OWNER/mps-to-metal": _DOWNLOADS,
+        "cd mps-to-metal": _DOWNLOADS,
+        "make setup": _DOWNLOADS,
+        "source .venv/bin/activate": _DOWNLOADS,
+    }
+}
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, checks_cache: Path) -> tuple[Path, dict[str, str]]:
-    folder = tmp_path_factory.mktemp("docs")
-    project, environment = docs.copy_of_the_project(folder, checks_cache)
-    pocket = build(project)
-    git(folder, "clone", "--quiet", str(pocket), "pytorch")
-    return project, environment
+    return docs.copy_of_the_project(tmp_path_factory.mktemp("docs"), checks_cache)
 
 
-@pytest.mark.parametrize("name", [name for name, page in zip(NAMES, PAGES, strict=True) if wanted(page)])
+@pytest.mark.parametrize("name", [name for name, page in zip(NAMES, PAGES, strict=True) if docs.wanted(page)])
 def test_commands_print_what_is_shown(name: str, project: tuple[Path, dict[str, str]]) -> None:
-    """After a change of what a command prints, paste its new output into the page."""
+    """After a change of what a command prints: python -m tests.docs PAGE."""
     folder, environment = project
-    begin_again(folder)
-    for command, ran in docs.run(wanted(ROOT / name), folder, environment):
+    docs.begin_again(folder)
+    for command, ran in docs.run(docs.wanted(ROOT / name), folder, environment):
         where, shown = f"{name}:{command.line}: {command.text}", docs.printed(ran)
         assert ran.code == command.code, f"{where}: exit code {ran.code}\n{ran.err}"
-        assert docs.fits(command.expected, shown), f"{where} prints\n" + "\n".join(shown)
+        assert docs.fits(command.expected, shown), (
+            f"{where} prints\n" + "\n".join(shown) + f"\n`python -m tests.docs {name}` writes it into the page"
+        )
 
 
-def begin_again(folder: Path) -> None:
-    """As a fresh clone has it."""
-    for place in ("README.md", "ops_manifest.yaml"):
-        shutil.copy(ROOT / place, folder)
-    for place in (".drafts", "site", "proven"):
-        shutil.rmtree(folder / place, ignore_errors=True)
-    for repository in (folder / ".pocket" / "pytorch", folder.parent / "pytorch"):
-        for ref in git(
-            repository, "for-each-ref", "--format=%(refname)", "refs/heads/migrate", "refs/approvals"
-        ).split():
-            git(repository, "update-ref", "-d", ref)
+def test_what_is_not_run_is_known_with_its_reason() -> None:
+    assert {name: docs.not_run(page) for name, page in zip(NAMES, PAGES, strict=True) if docs.not_run(page)} == NOT_RUN
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -74,9 +63,60 @@ def test_blocks_say_what_they_are(page: Path) -> None:
         assert fence.language in LANGUAGES, f"{where}: write one of {', '.join(sorted(LANGUAGES))} behind the fence"
         if fence.language == "console":
             assert docs.commands(fence), where
-        elif fence.language == "python":
-            ast.parse(fence.content)
         assert fence.language == "console" or not re.search(r"^\s*(?:\$ |make |invoke )", fence.content, re.M), where
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_programs_run(page: Path) -> None:
+    for fence in docs.fences(page.read_text()):
+        if fence.language == "python":
+            command = [sys.executable, "-c", fence.content]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{page.name}:{fence.line}: {done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "fit"),
+    [
+        (["branch   migrate/sign (created)"], ["branch   migrate/sign (updated)"], False),
+        (["commit   " + "a" * 40, "8 runs"], ["commit   " + "b" * 40, "13.5 runs"], True),
+        (["a", "...", "d"], ["a", "b", "c", "d"], True),
+        (["a", "...", "d"], ["a", "b", "c"], False),
+        (["a"], ["a", "b"], False),
+        (["│ rows │ parsed 9, as │", "│      │ planned      │"], ["│ rows │ parsed 2584, as planned │"], True),
+        (["│ rows │ passed │"], ["│ rows │ failed │"], False),
+        ([], ["anything"], True),
+    ],
+)
+def test_output_fits_but_for_numbers_commits_and_widths(expected: list[str], actual: list[str], fit: bool) -> None:
+    assert docs.fits(expected, actual) is fit
+
+
+def test_new_output_replaces_the_old() -> None:
+    text = "```console\n$ one\nold\n$ two\n...\nold\n$ three \\\n  --four\n```\n"
+    first, second, third = docs.commands(docs.fences(text)[0])
+    assert third.text == "three \\\n  --four"
+    ran = [(command, docs.Ran(0, "new\nnew\n", "")) for command in (first, second, third)]
+    assert docs.with_output(text, ran) == (
+        "```console\n$ one\nnew\nnew\n$ two\n...\nold\n$ three \\\n  --four\nnew\nnew\n```\n"
+    )
+
+
+def test_the_architecture_names_every_module_once() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    cells = re.findall(r"^\| (`[^|]*) \|", page, re.M)
+    named = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    there = [
+        f"{path.name}/" if path.is_dir() else path.name
+        for path in (ROOT / "pipeline").iterdir()
+        if (path.is_dir() and (path / "__init__.py").is_file()) or (path.suffix == ".py" and path.name != "__init__.py")
+    ]
+    assert sorted(named) == sorted(there)
+
+
+def test_every_module_says_what_it_does() -> None:
+    for path in (ROOT / "pipeline").rglob("*.py"):
+        assert path.read_text().startswith('"""') or not path.read_text(), path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -88,6 +128,8 @@ def test_commands_in_prose_exist(page: Path) -> None:
         words = shlex.split(code) if re.match(r"(?:\.venv/bin/)?(?:invoke|make) ", code) else []
         if words[:1] == ["make"]:
             assert words[1] in targets, f"{page.name}:{line}: {code}"
+        elif len(words) == 2 and not words[1].startswith("-"):
+            assert words[1] in collection.task_names, f"{page.name}:{line}: {code}"
         elif words and not words[1].startswith("-"):
             numbers = ["1" if word == "N" else word for word in words[1:]]
             parsed = Parser(contexts=collection.to_contexts(), initial=program.initial_context).parse_argv(numbers)
