@@ -1,8 +1,8 @@
 """The documentation as commands to run: those in its console blocks, what they should print, and a shell to try them.
 
-A block looks as a terminal does: `$ command`, then its output; a line `...` stands for any lines. Without output below
-a command nothing is compared. What stands right before a block says more: a paragraph `*Not run by the tests: REASON.*`
-for readers too, or `<!-- exit 1 -->` for the code that its last command ends with.
+A block looks as a terminal does: `$ command`, then its output; a line `...` stands for any lines, `...` in a line for
+any text. Without output below a command nothing is compared. What stands right before a block says more: a paragraph
+`*Not run by the tests: REASON.*` for readers too, or `<!-- exit 1 -->` for the code that its last command ends with.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tests.gitrepo import git
 ROOT = Path(__file__).parents[1]
 HOME = "/home/you"
 _MARK = re.compile(r"\*Not run by the tests: (?P<reason>.+)\.\*|<!-- exit (?P<code>\d+) -->", re.DOTALL)
+_GAP = "..."
 _PROGRESS = re.compile(r"\w+ \d+/\d+: \S+")
 
 
@@ -147,7 +148,10 @@ def fits(expected: Sequence[str], actual: Sequence[str]) -> bool:
     """Whether the output is as shown, but for object names, numbers, the width of columns and what `...` stands for."""
     if not expected:
         return True
-    pattern = "".join(r"(?:[^\n]*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in _plain(expected))
+    pattern = "".join(
+        r"(?:[^\n]*\n)*?" if line == _GAP else rf"{re.escape(line).replace(re.escape(_GAP), '.*')}\n"
+        for line in _plain(expected)
+    )
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in _plain(actual))) is not None
 
 
@@ -172,7 +176,7 @@ def with_output(text: str, ran: Iterable[tuple[Command, Ran]]) -> str:
     lines = text.split("\n")
     for command, result in sorted(ran, key=lambda pair: -pair[0].line):
         shown = printed(result)
-        if "..." in command.expected or (command.expected and fits(command.expected, shown)):
+        if fits(command.expected, shown) or any(_GAP in line for line in command.expected):
             continue
         below = command.line + command.text.count("\n")
         lines[below : below + len(command.expected)] = shown

@@ -83,6 +83,8 @@ def test_programs_run(page: Path) -> None:
         (["a", "...", "d"], ["a", "b", "c", "d"], True),
         (["a", "...", "d"], ["a", "b", "c"], False),
         (["a"], ["a", "b"], False),
+        (["key ..., good", "b"], ["key SHA:x, good", "b"], True),
+        (["key ..., good"], ["key", "x, good"], False),
         (["│ rows │ parsed 9, as │", "│      │ planned      │"], ["│ rows │ parsed 2584, as planned │"], True),
         (["│ rows │ passed │"], ["│ rows │ failed │"], False),
         ([], ["anything"], True),
@@ -93,12 +95,12 @@ def test_output_fits_but_for_numbers_commits_and_widths(expected: list[str], act
 
 
 def test_new_output_replaces_the_old() -> None:
-    text = "```console\n$ one\nold\n$ two\n...\nold\n$ three \\\n  --four\n```\n"
-    first, second, third = docs.commands(docs.fences(text)[0])
-    assert third.text == "three \\\n  --four"
-    ran = [(command, docs.Ran(0, "new\nnew\n", "")) for command in (first, second, third)]
+    text = "```console\n$ one\nold\n$ two\n...\nold\n$ three \\\n  --four\nold\n$ five\n```\n"
+    commands = docs.commands(docs.fences(text)[0])
+    assert commands[2].text == "three \\\n  --four"
+    ran = [(command, docs.Ran(0, "new\nnew\n", "")) for command in commands]
     assert docs.with_output(text, ran) == (
-        "```console\n$ one\nnew\nnew\n$ two\n...\nold\n$ three \\\n  --four\nnew\nnew\n```\n"
+        "```console\n$ one\nnew\nnew\n$ two\n...\nold\n$ three \\\n  --four\nnew\nnew\n$ five\n```\n"
     )
 
 

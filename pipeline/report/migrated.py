@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.console import Console
 
 from pipeline.batch import Migrated
@@ -31,7 +33,9 @@ def print_migrated(console: Console, done: Migrated) -> None:
     if done.error:
         say(console, f"stopped  {done.error}", style="red")
     if done.draft is not None:
-        say(console, f"draft    {done.draft}")
+        here = Path.cwd()
+        shown = done.draft.relative_to(here) if done.draft.is_relative_to(here) else done.draft
+        say(console, f"draft    {shown}")
         say(console, "remains  the build and the tests on macOS, a person's approval of the diff, the pull request")
 
 
