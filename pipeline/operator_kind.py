@@ -62,7 +62,9 @@ _DIMENSIONS = {"dim", "dims", "keepdim"}
 
 
 @dataclass(frozen=True)
-class _Argument:
+class Argument:
+    """One argument of a schema: `Tensor(a!)`, `out`, and whether it stands behind the `*`."""
+
     type: str
     name: str
     keyword: bool
@@ -81,7 +83,7 @@ def kind_of(entry: Entry, stub: Stub | None = None) -> Kind:
             return kind
     if re.search(r"-> Tensor\(\w\)$", entry.schema):
         return Kind("view", Difficulty.S)
-    arguments = list(_arguments(entry.schema))
+    arguments = list(schema_arguments(entry.schema))
     names = {argument.name for argument in arguments}
     tensors = sum(argument.is_input for argument in arguments)
     if any(argument.type.startswith("Generator") for argument in arguments):
@@ -103,7 +105,7 @@ def _is_pointwise(entry: Entry, stub: Stub | None) -> bool:
     return entry.structured_inherits == "TensorIteratorBase"
 
 
-def _pointwise(entry: Entry, arguments: list[_Argument], tensors: int, stub: Stub | None) -> Kind:
+def _pointwise(entry: Entry, arguments: list[Argument], tensors: int, stub: Stub | None) -> Kind:
     """Unary, binary or ternary, with alpha for one number beside the tensors and with params for several."""
     if stub is not None and stub.takes_iterator:
         numbers = sum(bool(_NUMBERS.match(parameter)) for parameter in stub.parameters[1:])
@@ -118,7 +120,7 @@ def _pointwise(entry: Entry, arguments: list[_Argument], tensors: int, stub: Stu
     return Kind(name, Difficulty.S if tensors < 3 and outputs == 1 else Difficulty.M)
 
 
-def _arguments(schema: str) -> Iterator[_Argument]:
+def schema_arguments(schema: str) -> Iterator[Argument]:
     """The arguments between the outer brackets of `name.overload(Tensor self, *, Tensor(a!) out) -> Tensor(a!)`."""
     depth = 0
     current = ""
@@ -128,7 +130,7 @@ def _arguments(schema: str) -> Iterator[_Argument]:
             words = current.partition("=")[0].split()
             keyword = keyword or words == ["*"]
             if len(words) > 1:
-                yield _Argument(" ".join(words[:-1]), words[-1], keyword)
+                yield Argument(" ".join(words[:-1]), words[-1], keyword)
             current = ""
             if character == ")":
                 return

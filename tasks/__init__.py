@@ -10,6 +10,7 @@ from invoke.context import Context
 from invoke.tasks import task
 from rich.console import Console
 
+from tasks.authoring import draft
 from tasks.branches import conflicts, migrate, refresh
 from tasks.command import ALL, JSON, OP, SOURCE, command, wide_console, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
@@ -20,6 +21,7 @@ __all__ = [
     "build",
     "claims",
     "conflicts",
+    "draft",
     "history",
     "migrate",
     "page",

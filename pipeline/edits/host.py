@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pipeline.edits.cut import codes, with_surroundings, without
 from pipeline.edits.definitions import declarations, definitions, refuse_partial, registrations
 from pipeline.edits.followers import followers
-from pipeline.edits.fragment import Fragment, shape
+from pipeline.edits.fragment import Fragment, Piece, shape
 from pipeline.edits.hostfile import Entry, HostFile, HostFiles, Place, Registration, included
 from pipeline.edits.includes import Headers
 from pipeline.edits.items import Item, Kind
@@ -136,11 +136,15 @@ def _places(
 
 
 def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, str]:
-    """The functions of `target` that the fragment defines anew, native ones and those of a registered stub."""
+    """The functions of `target` that the fragment defines anew, native ones and those of a registered stub.
+
+    What else of the fragment they need goes before the first of them.
+    """
     found: dict[Place, str] = {}
     if target not in host.texts:
         return found
     registered = {known.function for known in fragment.registrations}
+    new: list[Piece] = []
     for piece in fragment.pieces:
         native = {
             known.place.index
@@ -158,9 +162,22 @@ def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, s
         if len(places) > 1:
             line = host[target].items[places[1]].line
             raise Refusal(f"defines {piece.names[0]} more than once", path=target, line=line)
-        if places and shape(host[target].items[places[0]].code) != piece.shape:
-            found[Place(target, places[0])] = piece.text
+        if not places:
+            new.append(piece)
+        elif shape(host[target].items[places[0]].code) != piece.shape:
+            helpers = _used_by(piece, new)
+            new = [other for other in new if other not in helpers]
+            found[Place(target, places[0])] = "\n".join(each.text for each in (*helpers, piece))
     return found
+
+
+def _used_by(piece: Piece, others: Sequence[Piece]) -> list[Piece]:
+    """Those of `others`, in their order, that the piece names or that one of them names: they must stand before it."""
+    used: list[Piece] = []
+    for other in reversed(others):
+        if any(not each.item.identifiers.isdisjoint(other.names) for each in (piece, *used)):
+            used.insert(0, other)
+    return used
 
 
 def _stays(host: HostFiles, target: str, fragment: Fragment, wanted: Registration, replaced: Collection[Place]) -> bool:

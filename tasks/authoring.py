@@ -1,0 +1,68 @@
+"""The commands for writing kernels by hand."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from invoke.context import Context
+from invoke.tasks import task
+
+import tasks
+from tasks.command import SOURCE, command
+
+if TYPE_CHECKING:
+    from pipeline.authoring import Facts
+    from pipeline.campaign import Campaign
+
+
+@task(
+    iterable=["op"],
+    help={
+        "op": "operator to begin, of the manifest or of native_functions.yaml (repeatable)",
+        "source": SOURCE,
+        "force": "replace a kernel or stub that exists",
+        "write": "add the entry to ops_manifest.yaml instead of printing it",
+    },
+)
+@command
+def draft(_: Context, op: list[str], source: str = "pocket", force: bool = False, write: bool = False) -> int:
+    """Write the skeleton of a kernel and its stub, from what the tree says of the operator."""
+    from pipeline.authoring import draft as drafted
+    from pipeline.authoring import facts_of, observe, write_files
+    from pipeline.campaign import Campaign
+    from pipeline.errors import PipelineError, UsageError
+
+    if not op:
+        raise UsageError("no operator is named", hint="write --op NAME (repeatable)")
+    campaign = Campaign.open(tasks.ROOT, source)
+    code = 0
+    for name in dict.fromkeys(op):
+        try:
+            facts = facts_of(name, campaign.manifest, campaign.snapshot)
+            files = drafted(facts, observe(facts.entry, facts.stub)).files
+            write_files(tasks.ROOT, files, force=force)
+        except PipelineError as error:
+            print(f"error: {error}", file=sys.stderr)
+            code = max(code, 2 if isinstance(error, UsageError) else 1)
+            continue
+        print("\n".join(f"wrote {path}" for path in files))
+        _show_entry(campaign, facts, write)
+    return code
+
+
+def _show_entry(campaign: Campaign, facts: Facts, write: bool) -> None:
+    """Print what the manifest lacks, or write it there."""
+    from pipeline.authoring import entry_text, missing_keys
+    from pipeline.authoring.propose import as_entry
+
+    manifest, operator = campaign.manifest, facts.operator
+    if not facts.is_listed and write:
+        campaign.add_operators([as_entry(operator)])
+        print(f"{operator.name} added to {manifest.path}")
+    elif not facts.is_listed:
+        print(f"to be added to {manifest.path} (--write does it):\n{entry_text(operator)}", end="")
+    else:
+        for key, value in missing_keys(manifest.operator(operator.name), operator).items():
+            print(f"{manifest.path}:{operator.line}: {operator.name} has no `{key}: {value}`, which the draft goes by")
+    print(f"next: fill in what says TODO; `invoke check --op {operator.name} --watch` runs it on every save")
