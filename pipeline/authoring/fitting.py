@@ -15,18 +15,11 @@ from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.native_functions import Entry
 from pipeline.operator_kind import schema_arguments
 
-_RESERVED = {
-    "constant",
-    "default",
-    "device",
-    "kernel",
-    "new",
-    "operator",
-    "register",
-    "template",
-    "thread",
-    "threadgroup",
-}
+# Words of the language, and what the templates call their own.
+_RESERVED = frozenset(
+    "constant default device kernel new operator register template thread threadgroup dim_size group index inner iter "
+    "ndim params partial pos reduced rest results row sizes start sum thread_index threads types".split()
+)
 _OF_THE_FRONT = ("dim", "keepdim", "reduction", "unbiased", "dtype")
 _ALONG_ROWS = ("row reduction", "reduction", "scan", "sort")
 
