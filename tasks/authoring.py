@@ -40,7 +40,7 @@ def draft(_: Context, op: list[str], source: str = "pocket", force: bool = False
     for name in dict.fromkeys(op):
         try:
             facts = facts_of(name, campaign.manifest, campaign.snapshot)
-            files = drafted(facts, observe(facts.entry, facts.stub)).files
+            files = drafted(facts, observe(facts)).files
             write_files(tasks.ROOT, files, force=force)
         except PipelineError as error:
             print(f"error: {error}", file=sys.stderr)

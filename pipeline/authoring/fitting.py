@@ -17,8 +17,22 @@ from pipeline.operator_kind import schema_arguments
 
 # Words of the language, and what the templates call their own.
 _RESERVED = frozenset(
-    "constant default device kernel new operator register template thread threadgroup dim_size group index inner iter "
-    "ndim params partial pos reduced rest results row sizes start sum thread_index threads types".split()
+    (
+        *(
+            "constant",
+            "default",
+            "device",
+            "kernel",
+            "new",
+            "operator",
+            "register",
+            "template",
+            "thread",
+            "threadgroup",
+        ),
+        *("dim_size", "group", "index", "inner", "iter", "ndim", "params", "partial", "pos", "reduced", "rest"),
+        *("results", "row", "sizes", "start", "sum", "thread_index", "threads", "types"),
+    )
 )
 _OF_THE_FRONT = ("dim", "keepdim", "reduction", "unbiased", "dtype")
 _ALONG_ROWS = ("row reduction", "reduction", "scan", "sort")
@@ -29,7 +43,7 @@ def shape_of(facts: Facts, reference: Reference) -> Shape:
     _refuse_foreign(facts.functions)
     base = _base(facts)
     numbers = tuple(_numbers(facts))
-    iterates = _iterates(facts)
+    iterates = _iterates(facts, reference)
     inputs, outputs = _tensors(facts, iterates, reference)
     pattern = _pattern(facts, iterates, inputs, outputs, numbers)
     return Shape(
@@ -72,7 +86,8 @@ def _tensors(facts: Facts, iterates: bool, reference: Reference) -> tuple[tuple[
             raise Refusal(f"nothing tells what {facts.stub.name} writes: ({signature})", hint="write the stub by hand")
         return tuple(each.name for each in given if each.name not in outputs), outputs
     inputs = _distinct(reference.inputs or _operands(facts))
-    return inputs, tuple(f"{name}_result" if name in inputs else name for name in _outputs(facts))
+    outputs = _outputs(facts)[: reference.outputs]
+    return inputs, tuple(f"{name}_result" if name in inputs else name for name in outputs)
 
 
 def _base(facts: Facts) -> str:
@@ -83,10 +98,12 @@ def _base(facts: Facts) -> str:
     return (facts.operator.name if not stub else stub.removesuffix("_kernel")).strip("_").lower()
 
 
-def _iterates(facts: Facts) -> bool:
+def _iterates(facts: Facts, reference: Reference) -> bool:
     """The host code gets, or can make, an iterator that walks all operands together."""
     if facts.stub is not None:
         return facts.stub.takes_iterator is not None
+    if reference.pointwise:
+        return True
     arity = facts.kind.partition(" ")[0].partition(",")[0]
     if arity in HELPERS.values() or facts.kind == "loss" or "pointwise" in facts.entry.tags:
         return True

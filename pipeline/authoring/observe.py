@@ -7,14 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pipeline.authoring.facts import Facts
 from pipeline.authoring.reference import Reference
-from pipeline.dispatch_stubs import Stub
-from pipeline.native_functions import Entry
 
 
-def observe(entry: Entry, stub: Stub | None) -> Reference:
+def observe(facts: Facts) -> Reference:
     """The reference of the operator; without results where it takes the process down that tries it."""
-    asked = {"func": entry.func, "schema": entry.schema, "stub": stub.name if stub else ""}
+    asked = question(facts)
     done = subprocess.run(
         [sys.executable, "-m", "pipeline.authoring.observing"],
         input=json.dumps(asked),
@@ -24,3 +23,14 @@ def observe(entry: Entry, stub: Stub | None) -> Reference:
         check=False,
     )
     return Reference.from_json(done.stdout) if done.returncode == 0 else Reference()
+
+
+def question(facts: Facts) -> dict[str, str]:
+    """What the process is given."""
+    entry = facts.entry
+    return {
+        "func": entry.func,
+        "schema": entry.schema,
+        "stub": facts.stub.name if facts.stub else "",
+        "function": facts.functions[0].name if facts.functions else "",
+    }

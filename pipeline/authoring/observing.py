@@ -17,7 +17,8 @@ from torch._ops import OpOverload
 
 from pipeline.authoring.reference import Reference
 from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
-from pipeline.numerics.frontend import UnknownOperatorError, stub_for
+from pipeline.numerics.conventions import target_of_function, targets_of_stub
+from pipeline.numerics.targets import Target, UnknownOperatorError
 from pipeline.operator_kind import schema_arguments
 
 _UNSIGNED = (Dtype.UINT16, Dtype.UINT32, Dtype.UINT64)
@@ -28,34 +29,39 @@ _FROM_ZERO = ("dim", "dims", "reduction", "offset", "start")
 def main() -> None:
     warnings.simplefilter("ignore")
     asked = json.loads(sys.stdin.read())
-    print(observed(asked["func"], asked["schema"], asked["stub"]).to_json())
+    print(observed(**asked).to_json())
 
 
-def observed(func: str, schema: str, stub: str) -> Reference:
-    """The reference of the operator `func`, called as it calls `stub` where that is known. `stub` may be empty."""
-    overload, inputs, serves = _overload(func, schema, stub)
-    if overload is None:
-        return Reference(inputs=inputs)
-    return Reference(str(overload), inputs, dict(_results(overload, serves)))
-
-
-def _overload(
-    func: str, schema: str, stub: str
-) -> tuple[OpOverload | None, tuple[str, ...], Callable[[torch.dtype], bool]]:
-    """The overload to run, its tensors in the order of the iterator, and which dtypes reach the stub."""
-    operator = func.partition(".")[0]
-    if stub:
-        try:
-            known = stub_for(stub)
-        except UnknownOperatorError:
-            pass
-        else:
-            if known.overload.overloadpacket.__name__ == operator:
-                return known.overload, known.inputs, known.only
+def observed(func: str, schema: str, stub: str = "", function: str = "") -> Reference:
+    """The reference of the operator `func`, as it calls `stub`, or as MPS calls `function`, where that is known."""
+    target = _target(func.partition(".")[0], stub, function)
+    if target is not None:
+        results = dict(_results(target.overload, target.only))
+        return Reference(str(target.overload), _operands(target), results, target.pointwise, target.results)
     arguments = list(schema_arguments(schema))
     written = {each.name for each in arguments if "!" in each.type and each.keyword}
     inputs = tuple(each.name for each in arguments if _is_operand(each.type) and each.name not in written)
-    return _functional(operator, inputs), inputs, lambda dtype: True
+    overload = _functional(func.partition(".")[0], inputs)
+    if overload is None:
+        return Reference(inputs=inputs)
+    return Reference(str(overload), inputs, dict(_results(overload, lambda dtype: True)))
+
+
+def _target(operator: str, stub: str, function: str) -> Target | None:
+    try:
+        target = targets_of_stub(stub, operator)[0] if stub else target_of_function(function)
+    except UnknownOperatorError:
+        return None
+    return target if target.operator == operator else None
+
+
+def _operands(target: Target) -> tuple[str, ...]:
+    """The names of what the iterator reads; a tensor that gives two operands comes twice."""
+    if target.operands is None or target.flips:
+        return target.inputs
+    arguments = target.bind({each.name: _value(each, torch.float32) for each in target.overload._schema.arguments})
+    _, read = target.operands([torch.ones(2)], arguments)
+    return (*target.inputs, *target.inputs)[: len(read)] if len(read) > len(target.inputs) else target.inputs
 
 
 def _is_operand(type_: str) -> bool:

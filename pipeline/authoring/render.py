@@ -72,6 +72,7 @@ def _environment(shape: Shape) -> jinja2.Environment:
     environment.globals["task"] = lambda overload: _task(shape, overload)
     environment.globals["served"] = lambda dtype: served(shape.registered, dtype)
     environment.globals["out_variant"] = lambda function: _out_variant(shape, function)
+    environment.globals["read_by"] = lambda function: _read_by(shape, function)
     environment.globals["not_looked_at"] = lambda function: _not_looked_at(shape, function)
     return environment
 
@@ -99,6 +100,11 @@ def _out_variant(shape: Shape, function: Function) -> Function | None:
     return next(
         (each for each in shape.functions if each.outputs and tuple(item.name for item in each.inputs) == names), None
     )
+
+
+def _read_by(shape: Shape, function: Function) -> tuple[str, ...]:
+    """The operands of the iterator that a function makes."""
+    return shape.inputs if set(shape.inputs) <= set(function.operands) else function.operands
 
 
 def _not_looked_at(shape: Shape, function: Function) -> tuple[str, ...]:
