@@ -16,24 +16,22 @@ from pipeline.native_functions import Entry
 from pipeline.operator_kind import schema_arguments
 
 # Words of the language, and what the templates call their own.
-_RESERVED = frozenset(
-    (
-        *(
-            "constant",
-            "default",
-            "device",
-            "kernel",
-            "new",
-            "operator",
-            "register",
-            "template",
-            "thread",
-            "threadgroup",
-        ),
-        *("dim_size", "group", "index", "inner", "iter", "ndim", "params", "partial", "pos", "reduced", "rest"),
-        *("results", "row", "sizes", "start", "sum", "thread_index", "threads", "types"),
-    )
-)
+_KEYWORDS = {
+    "constant",
+    "default",
+    "device",
+    "kernel",
+    "new",
+    "operator",
+    "register",
+    "template",
+    "thread",
+    "threadgroup",
+}
+_RESERVED = _KEYWORDS | {
+    *("dim_size", "group", "index", "inner", "iter", "ndim", "params", "partial", "pos", "reduced", "rest", "results"),
+    *("row", "sizes", "start", "sum", "thread_index", "threads", "types"),
+}
 _OF_THE_FRONT = ("dim", "keepdim", "reduction", "unbiased", "dtype")
 _ALONG_ROWS = ("row reduction", "reduction", "scan", "sort")
 
@@ -125,7 +123,8 @@ def _pattern(
 
 
 def _spelled_parameters(facts: Facts) -> set[str]:
-    return {str(parameter) for function in facts.functions for parameter in function.parameters}
+    given = _named_parameters(facts) if facts.stub else ()
+    return {str(each) for parameters in (given, *(each.parameters for each in facts.functions)) for each in parameters}
 
 
 def _numbers(facts: Facts) -> Iterator[Number]:
@@ -145,15 +144,15 @@ def _named_parameters(facts: Facts) -> tuple[Parameter, ...]:
     assert facts.stub is not None
     types = [" ".join(type_.replace(" &", "&").split()) for type_ in facts.stub.parameters]
     iterator = facts.stub.takes_iterator is not None
-    names = _schema_names(facts.entry)
+    names = _schema_names(facts.entry, of_iterator=iterator, apart="Tensor&" in types)
     named: list[Parameter] = []
     for position in range(len(types) - 1, -1, -1):
         if position == 0 and iterator:
             named.append(Parameter(types[0], "iter"))
         else:
-            known = names[_kind_of(types[position])]
-            named.append(Parameter(types[position], next(known, _usual_name(types[position], position))))
-    return tuple(Parameter(each.type, _free(each.name)) for each in reversed(named))
+            kind = "written" if types[position] == "Tensor&" else _kind_of(types[position])
+            named.append(Parameter(types[position], _free(next(names[kind], _usual_name(types[position], position)))))
+    return tuple(reversed(named))
 
 
 def _usual_name(type_: str, position: int) -> str:
@@ -163,12 +162,20 @@ def _usual_name(type_: str, position: int) -> str:
     return f"argument{position}"
 
 
-def _schema_names(entry: Entry) -> dict[str, Iterator[str]]:
-    """Kind of parameter -> the schema's names of it, the last first. Where to reduce is no stub's business."""
-    found: dict[str, list[str]] = {"tensor": [], "number": [], "flag": [], "other": []}
+def _schema_names(entry: Entry, *, of_iterator: bool, apart: bool) -> dict[str, Iterator[str]]:
+    """Kind of parameter -> the schema's names of it, the last first.
+
+    With an iterator, where to reduce is no stub's business. Without, ATen passes what is written first; `apart`: its
+    type tells it from what is read.
+    """
+    found: dict[str, list[str]] = {"written": [], "tensor": [], "number": [], "flag": [], "other": []}
     for argument in schema_arguments(entry.schema):
-        if argument.name not in _OF_THE_FRONT:
+        if "!" in argument.type:
+            found["written"].insert(0, argument.name)
+        elif not (of_iterator and argument.name in _OF_THE_FRONT):
             found[_kind_of(argument.type)].insert(0, argument.name)
+    if not (of_iterator or apart):
+        found["tensor"] += found["written"]
     return {kind: iter(names) for kind, names in found.items()}
 
 

@@ -21,9 +21,12 @@ _INPUTS = (
     "their neighbours) crossed with each other, OpInfo's samples, empty and 0-dim tensors, every layout"
 )
 _RIGHT = (
-    "Right is what {} gives on the CPU: equal for integers and bool, a few roundings of float32 otherwise, with the "
-    "same NaN, infinities and signs of zero."
+    "Right is what {} gives on the CPU: equal for integers and bool (numerics/value), a few roundings of float32 "
+    "otherwise (numerics/relative, numerics/imprecise), with the same NaN, infinities and signs of zero "
+    "(numerics/nan, numerics/infinity, numerics/sign-of-zero)."
 )
+_WRITTEN = "f behind floating-point literals (style/unsuffixed-literal), metal::precise (style/fast-math)"
+_NARROW = "float_t or opmath_t for half and bfloat (style/opmath)"
 
 
 def kernel_notes(facts: Facts, reference: Reference, shape: Shape) -> str:
@@ -38,7 +41,8 @@ def kernel_notes(facts: Facts, reference: Reference, shape: Shape) -> str:
             ("CPU", "; ".join(_cpu(reference, shape))),
             *(("OpInfo", text) for text in _opinfos(facts.opinfos, reference)),
             *(("legacy", text) for text in _legacy(facts)),
-            ("asked for", _asked_for(shape)),
+            ("asked for", f"{_asked_for(shape)} (contract/missing-kernel, contract/never-asked)"),
+            ("written", ", ".join([_WRITTEN, *([_NARROW] if _is_narrow(shape) else [])])),
             ("checked", f"`invoke check --op {facts.operator.name}` tries {_INPUTS}. {_right(reference)}"),
         ],
     )
@@ -53,8 +57,10 @@ def host_notes(facts: Facts, shape: Shape) -> str:
         _TITLE.format(facts.operator.name),
         [
             *_registered(facts, shape),
+            ("dtypes", _DTYPES),
+            *_bound(shape),
             *(("row", edit.what) for edit in edits if edit.kind is EditKind.ROW),
-            *([("goes", gone)] if gone else []),
+            *([("goes", f"{gone} (completeness/legacy-definition-left)")] if gone else []),
             *dict.fromkeys(("test", edit.what) for edit in edits if edit.kind is EditKind.EXPECTATION),
             *(("stays", left) for left in facts.change.left),
             ("checked", _CHECKED),
@@ -62,18 +68,42 @@ def host_notes(facts: Facts, shape: Shape) -> str:
     )
 
 
+_DTYPES = (
+    "refuse what no kernel is registered for (contract/unguarded-dtype) and nothing that the CPU serves and OpInfo "
+    "claims (contract/narrower-dtypes)"
+)
 _CHECKED = (
     "rows: torchgen reads the edited file, and nothing else changed in it. completeness: what goes is gone, and "
-    "nothing that MPS runs here reaches MPSGraph. host: clang reads the file for arm64 macOS. style: clang-format, "
-    "includes, no scalar truncated. numerics: this code is followed to the kernels it asks for."
+    "nothing that MPS runs here reaches MPSGraph (completeness/graph-kept). host: clang reads the file for arm64 macOS "
+    "(host/type-error, host/missing-include). style: clang-format, includes, no scalar truncated. numerics: this code "
+    "is followed to the kernels it asks for."
 )
+
+
+def _bound(shape: Shape) -> Iterator[tuple[str, str]]:
+    """What code has to keep to that binds arguments and counts threads itself."""
+    if shape.pattern is not Pattern.HELPER:
+        yield (
+            "binds",
+            "every argument with the type that the kernel reads (contract/argument-size, contract/element-type), and "
+            "no threads where there are no elements (contract/empty-dispatch)",
+        )
+    if shape.pattern is Pattern.ITERATOR:
+        yield "splits", "an iterator that 32 bits cannot index (contract/large-iterator)"
+    if any(number.is_scalar for number in shape.numbers) and not shape.only_floats:
+        yield "numbers", "in the tensors' dtype (style/truncated-scalar, style/rounded-scalar)"
 
 
 def _comment(width: int, title: str, entries: Iterable[tuple[str, str]]) -> str:
     lines = [title, ""]
     for name, text in entries:
         lines += textwrap.wrap(
-            text, width, initial_indent=f"{name:<11}", subsequent_indent=" " * 11, break_long_words=False
+            text,
+            width,
+            initial_indent=f"{name:<11}",
+            subsequent_indent=" " * 11,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     return "\n".join(f"// {line}".rstrip() for line in lines)
 
@@ -159,13 +189,18 @@ def _request(shape: Shape) -> Request:
     return Request(helper, shape.base, scalar)
 
 
+def _is_narrow(shape: Shape) -> bool:
+    return any(each.source in (Dtype.FLOAT16, Dtype.BFLOAT16) for each in shape.registered)
+
+
 def _right(reference: Reference) -> str:
     return _RIGHT.format(reference.overload or "the operator")
 
 
 def _registered(facts: Facts, shape: Shape) -> Iterator[tuple[str, str]]:
     if facts.stub is not None:
-        yield "stub", f"{facts.stub.name}({', '.join(facts.stub.parameters)}), {facts.stub.include}:{facts.stub.line}"
+        declared = f"{facts.stub.include}:{facts.stub.line}"
+        yield "stub", f"{facts.stub.name}({', '.join(facts.stub.parameters)}), {declared} (contract/signature)"
     else:
         names = ", ".join(function.name for function in facts.functions)
         yield "defines", f"{names}: CPU and CUDA share no function, so the rows stay"
