@@ -21,6 +21,7 @@ struct laguerre_polynomial_l_functor {
 
  private:
   // (k + 1) L[k + 1] = (2k + 1 - x) L[k] - k L[k - 1]
+  // fma keeps a difference in range whose terms are not.
   static inline float laguerre(const float x, const long n) {
     if (n < 0) {
       return 0;
@@ -31,7 +32,8 @@ struct laguerre_polynomial_l_functor {
     float previous = 1;
     float current = 1 - x;
     for (long k = 1; k < n && !isnan(current); ++k) {
-      const float next = ((k + k + (1 - x)) * current - k * previous) / (k + 1);
+      const float next =
+          fma(k + k + (1 - x), current, -(k * previous)) / (k + 1);
       previous = current;
       current = next;
     }

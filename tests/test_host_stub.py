@@ -364,6 +364,23 @@ def test_a_legacy_function_gets_a_new_body_under_its_name() -> None:
     assert "cos" not in (moved.files[LEGACY] or "") and "  lib.run();" in (moved.files[PATH] or "")
 
 
+def test_helpers_of_a_new_body_stand_above_the_first_that_needs_them() -> None:
+    """Functions are replaced where they stand, and C++ looks no further than what stands above."""
+    helper = "// Runs it.\nstatic void inner(const Tensor& x) {\n  lib.run(x);\n}\n"
+    outer = "static void outer(const Tensor& x) {\n  inner(x);\n}\n"
+    unused = "static void later() {}\n"
+    bodies = [
+        f"TORCH_IMPL_FUNC({name}_out_mps)(const Tensor& self, const Tensor& out) {{\n  outer(out);\n}}\n"
+        for name in ("sin", "cos")
+    ]
+    edit = place(LEGACY, "\n".join([helper, outer, unused, *bodies]))
+    legacy = edit.files[LEGACY]
+    assert legacy is not None
+    assert f"\n\n{helper}\n{outer}\n{bodies[1]}\n{bodies[0]}" in legacy
+    assert legacy.count("void inner") == legacy.count("void outer") == legacy.count("void later") == 1
+    assert legacy.index("void later") > legacy.index("isposinf_kernel_mps")
+
+
 def test_a_macro_line_is_replaced_by_a_function_written_out() -> None:
     text = (
         "#define MAKE(f) TORCH_IMPL_FUNC(f)(const Tensor& a) { graph(); }\nnamespace at::native {\n"

@@ -136,15 +136,11 @@ def _places(
 
 
 def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, str]:
-    """The functions of `target` that the fragment defines anew, native ones and those of a registered stub.
-
-    What else of the fragment they need goes before the first of them.
-    """
-    found: dict[Place, str] = {}
+    """The functions of `target` that the fragment defines anew, native ones and those of a registered stub."""
+    found: dict[Place, Piece] = {}
     if target not in host.texts:
-        return found
+        return {}
     registered = {known.function for known in fragment.registrations}
-    new: list[Piece] = []
     for piece in fragment.pieces:
         native = {
             known.place.index
@@ -162,22 +158,33 @@ def _replaced(host: HostFiles, target: str, fragment: Fragment) -> dict[Place, s
         if len(places) > 1:
             line = host[target].items[places[1]].line
             raise Refusal(f"defines {piece.names[0]} more than once", path=target, line=line)
-        if not places:
-            new.append(piece)
-        elif shape(host[target].items[places[0]].code) != piece.shape:
-            helpers = _used_by(piece, new)
-            new = [other for other in new if other not in helpers]
-            found[Place(target, places[0])] = "\n".join(each.text for each in (*helpers, piece))
-    return found
+        if places and shape(host[target].items[places[0]].code) != piece.shape:
+            found[Place(target, places[0])] = piece
+    return _with_helpers(host[target], fragment, found)
 
 
-def _used_by(piece: Piece, others: Sequence[Piece]) -> list[Piece]:
-    """Those of `others`, in their order, that the piece names or that one of them names: they must stand before it."""
-    used: list[Piece] = []
-    for other in reversed(others):
-        if any(not each.item.identifiers.isdisjoint(other.names) for each in (piece, *used)):
-            used.insert(0, other)
-    return used
+def _with_helpers(file: HostFile, fragment: Fragment, replaced: Mapping[Place, Piece]) -> dict[Place, str]:
+    """The new text of each place; helpers that the file lacks stand above the first function that needs them."""
+    there = {name for entry in file.entries for name in entry.defines}
+    taken = there | {known.function for known in fragment.registrations} | set(fragment.native_functions)
+    helpers = [piece for piece in fragment.pieces if taken.isdisjoint(piece.names)]
+    texts: dict[Place, str] = {}
+    for place in sorted(replaced):
+        needed = _needed(helpers, replaced[place])
+        helpers = [piece for piece in helpers if piece not in needed]
+        texts[place] = "\n".join(piece.text for piece in (*needed, replaced[place]))
+    return texts
+
+
+def _needed(helpers: Sequence[Piece], piece: Piece) -> list[Piece]:
+    """Those of `helpers` that the piece uses, or that these use, in their order."""
+    used, size = set(piece.item.identifiers), -1
+    while size != len(used):
+        size = len(used)
+        for helper in helpers:
+            if not used.isdisjoint(helper.names):
+                used |= helper.item.identifiers
+    return [helper for helper in helpers if not used.isdisjoint(helper.names)]
 
 
 def _stays(host: HostFiles, target: str, fragment: Fragment, wanted: Registration, replaced: Collection[Place]) -> bool:

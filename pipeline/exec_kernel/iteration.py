@@ -107,12 +107,16 @@ class Iteration:
         if self.can_use_32bit_indexing:
             yield self
             return
-        dim = self._dim_to_split()
-        half = self.shape[dim] // 2
-        yield from self._narrow(dim, 0, half).with_32bit_indexing()
-        yield from self._narrow(dim, half, self.shape[dim] - half).with_32bit_indexing()
+        for half in self.split(self.dim_to_split()):
+            yield from half.with_32bit_indexing()
 
-    def _dim_to_split(self) -> int:
+    def split(self, dim: int) -> tuple[Iteration, Iteration]:
+        """Both halves along a dimension."""
+        half = self.shape[dim] // 2
+        return self._narrow(dim, 0, half), self._narrow(dim, half, self.shape[dim] - half)
+
+    def dim_to_split(self) -> int:
+        """The dimension along which an operand reaches furthest."""
         best, widest = self.ndim - 1, -1
         for dim in reversed(range(self.ndim)):
             if self.shape[dim]:

@@ -182,6 +182,12 @@ def _log_sigmoid_buffer(arguments: Arguments) -> torch.Tensor:
     return buffer
 
 
+def _weight_norms(arguments: Arguments) -> torch.Tensor:
+    norms = torch.ops.aten._weight_norm_interface(arguments["saved_v"], arguments["saved_g"], arguments["dim"])[1]
+    assert isinstance(norms, torch.Tensor)
+    return norms
+
+
 _NO_REDUCTION = {"reduction": 0}
 
 _POINTWISE_FUNCTIONS = frozenset(
@@ -190,6 +196,7 @@ _POINTWISE_FUNCTIONS = frozenset(
 
 _DERIVED: Mapping[str, Mapping[str, Callable[[Arguments], Any]]] = {
     "log_sigmoid_backward": {"buffer": _log_sigmoid_buffer},
+    "_weight_norm_interface_backward": {"saved_norms": _weight_norms},
 }
 
 # What the MPS function leaves empty: the buffer is the CPU's alone.

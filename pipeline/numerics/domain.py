@@ -1,8 +1,9 @@
-"""Integer operands that torch's CPU operator divides by, replaced where it raises or dies."""
+"""Operands that torch's CPU operator has no answer for, replaced: it raises, dies or runs for ages."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,8 +14,30 @@ from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.numerics.reference import ReferenceRefusedError, evaluate
 from pipeline.numerics.targets import Target
 
+_HIGHEST_DEGREE = 64
+"""Polynomials take as many steps as their degree, which a special value makes 1e38."""
 
-def divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
+
+def answerable(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with divisors that the CPU can divide by, and degrees of polynomials that it gets done with."""
+    if "_polynomial_" in target.operator:
+        arguments = {**arguments, "n": _low(arguments["n"])}
+    return _divisible(target, arguments)
+
+
+def survives(target: Target, arguments: dict[str, Any]) -> bool:
+    """Whether the CPU operator leaves its process alive, tried in a child: some divide by a size of 0."""
+    return not _died(lambda: evaluate(target, arguments))
+
+
+def _low(degree: Any) -> Any:
+    if isinstance(degree, torch.Tensor):
+        ordered = not degree.is_complex() and degree.dtype is not torch.bool
+        return degree.clamp(max=_HIGHEST_DEGREE) if ordered else degree
+    return min(degree, _HIGHEST_DEGREE)
+
+
+def _divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments, with divisors of 0 made 1, and -1 made 3 where the smallest number by -1 raises SIGFPE.
 
     Either would leave the other elements of the call without an answer.
@@ -50,10 +73,14 @@ def _dies(overload: OpOverload, dtype: torch.dtype, pinned: tuple[tuple[str, Any
     known = dict(pinned)
     given = {argument.name: known.get(argument.name, others) for argument in overload._schema.arguments}
     given[overload._schema.arguments[0].name] = smallest
+    return _died(lambda: overload(**given))
+
+
+def _died(call: Callable[[], object]) -> bool:
     child = os.fork()
     if child == 0:
         try:
-            overload(**given)
+            call()
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)

@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from pipeline.numerics.own_opinfos import OWN_OPINFOS
 from pipeline.numerics.targets import Target, named_arguments
 
 _Call = tuple[OpOverload, tuple[Any, ...], dict[str, Any]]
@@ -33,6 +34,7 @@ _OPINFOS = {
     "elu_backward": ("nn.functional.elu", "nn.functional.celu", "nn.functional.selu"),
     "hardtanh_backward": ("nn.functional.hardtanh", "nn.functional.relu6"),
     "mse_loss_backward": ("nn.functional.mse_loss",),
+    "_weight_norm_interface_backward": ("_weight_norm_interface",),
 }
 
 
@@ -146,7 +148,8 @@ def _signature(arguments: dict[str, Any]) -> str:
 
 def _opinfos(packet: str) -> tuple[Any, ...]:
     names = _OPINFOS.get(packet)
-    found = [each for each in op_db if (each.name in names if names else _is_forward(each, packet))]
+    known = (*op_db, *OWN_OPINFOS)
+    found = [each for each in known if (each.name in names if names else _is_forward(each, packet))]
     if not found and packet.endswith("_backward"):
         base = packet.removesuffix("_backward")
         found = [each for each in op_db if _is_forward(each, base)]

@@ -74,6 +74,10 @@ class Expected:
             slack=None if self.slack is None else self.slack.reshape(-1)[index],
         )
 
+    def held_as(self, dtype: torch.dtype) -> Expected:
+        """The answers in a dtype that holds less."""
+        return replace(self, same=tuple(each.to(dtype) for each in self.same))
+
     def reshape(self, shape: Sequence[int]) -> Expected:
         return replace(
             self,
@@ -143,7 +147,10 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         if not lacking or not any(getattr(arguments[name], "dtype", None) in _SINGLE for name in names):
             raise
         return _borrowed(target, arguments)
-    scalar_loop = evaluate(target, _with_tensors(target, arguments, _unvectorized))
+    try:
+        scalar_loop = evaluate(target, _with_tensors(target, arguments, _unvectorized))
+    except ReferenceRefusedError:  # it takes contiguous operands alone
+        scalar_loop = same
     plain = tuple(Expected(each, None, None) for each in zip(same, scalar_loop, strict=True))
     comparable = any(each.dtype.is_floating_point or each.dtype.is_complex for each in same)
     if not comparable or target.operator in _DTYPE_BOUND:
@@ -203,7 +210,9 @@ def _borrowed(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]
     common = common_dtype(operands, narrow)
 
     def single(tensor: torch.Tensor) -> torch.Tensor:
-        rounded = tensor.to(common) if tensor.is_floating_point() or tensor.is_complex() else tensor
+        rounded = tensor if tensor.dtype is torch.bool or not common.is_floating_point else tensor.to(common)
+        if tensor.is_floating_point() or tensor.is_complex():
+            rounded = tensor.to(common)
         return rounded.to(_SINGLE.get(rounded.dtype, rounded.dtype))
 
     found = []

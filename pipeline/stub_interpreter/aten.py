@@ -47,6 +47,7 @@ CONSTANTS: dict[str, object] = {
     "GeluType::None": "none",
     "GeluType::Tanh": "tanh",
     "M_PI": Number(math.pi, "double"),
+    "simdgroup_size": Number(32, "uint32_t"),
 }
 
 
@@ -164,6 +165,18 @@ def _wrap_dim(interpreter: Interpreter, arguments: Sequence[object], template: t
     return Number(dim % span, "int64_t")
 
 
+def _reduced_dims(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
+    """make_dim_mask: a flag per dimension; all are set where none is named."""
+    dims, ndim = arguments[0], arguments[1]
+    named = dims.items if isinstance(dims, Array) else [] if isinstance(dims, Missing) else [dims]
+    wrapped = [_wrap_dim(interpreter, [each, ndim], template) for each in named]
+    chosen = [int(each) for each in wrapped if isinstance(each, Number)]
+    if len(set(chosen)) < len(chosen):
+        raise CheckFailedError("a dimension appears multiple times in the list of dims")
+    assert isinstance(ndim, Number)
+    return Array([Number(not chosen or dim in chosen, "bool") for dim in range(int(ndim))], "bool")
+
+
 def _resize_output(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
     tensor, sizes = arguments
     if not isinstance(tensor, torch.Tensor) or not isinstance(sizes, Array):
@@ -254,6 +267,7 @@ NATIVES: dict[str, Native] = {
     "scalarToMetalTypeString": _metal_type,
     "getMPSScalar": _mps_scalar,
     "maybe_wrap_dim": _wrap_dim,
+    "make_dim_mask": _reduced_dims,
     "resize_output": _resize_output,
     "empty": _empty,
     "empty_like": _empty_like,

@@ -54,6 +54,11 @@ class TensorIterator:
         for view in self.view.with_32bit_indexing():
             yield TensorIterator(self.tensors, self.outputs, self.cpu_scalars, view)
 
+    def split(self, dim: int) -> TensorIterator:
+        """Returns the first half along a dimension and keeps the second, as at::TensorIterator::split does."""
+        first, self.view = self.view.split(dim)
+        return replace(self, view=first)
+
     def dtype(self, index: int) -> Dtype:
         return self.view.operands[index].dtype
 
@@ -75,6 +80,10 @@ class TensorIterator:
                 return Number(self.view.can_use_32bit_indexing, "bool")
             case "with_32bit_indexing":
                 return Array(list(self.parts()))
+            case "get_dim_to_split":
+                return Number(self.view.dim_to_split(), "int")
+            case "split":
+                return self.split(at)
             case "common_dtype":
                 return self.view.common
             case "dtype":

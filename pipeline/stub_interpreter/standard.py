@@ -56,6 +56,13 @@ def _extreme(largest: bool) -> Native:
     return pick
 
 
+def _abs(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
+    value = arguments[0]
+    if not isinstance(value, Number):
+        raise NotUnderstoodError("abs of what is no number")
+    return Number(abs(value.value), value.type)
+
+
 def _clamp(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
     value, low, high = arguments
     raised = _extreme(True)(interpreter, [value, low], template)
@@ -147,6 +154,7 @@ NATIVES: dict[str, Native] = {
     "to_string": _to_string,
     "min": _extreme(False),
     "max": _extreme(True),
+    "abs": _abs,
     "clamp": _clamp,
     "any_of": _matching(False),
     "all_of": _matching(True),

@@ -12,6 +12,7 @@ import torch
 
 from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
 from pipeline.exec_kernel.execute import torch_dtype
+from pipeline.numerics.domain import survives
 from pipeline.numerics.reference import ReferenceRefusedError, evaluate, takes_output
 from pipeline.numerics.targets import Target
 
@@ -157,7 +158,8 @@ def _of_other_sizes(target: Target, base: dict[str, Any]) -> Iterator[Call]:
         return
     plain = _typed(target, base, dict.fromkeys(target.tensors(base), dtype))
     empty = {name: each[:0] if isinstance(each, torch.Tensor) and each.dim() else each for name, each in plain.items()}
-    yield from _call(target, Kind.EMPTY, empty)
+    if survives(target, empty):
+        yield from _call(target, Kind.EMPTY, empty)
     if target.takes_iterator and target.pointwise:
         for call in _call(target, Kind.LARGE, plain):
             large = {name: _huge(each) for name, each in plain.items()}
