@@ -10,7 +10,7 @@ from invoke.context import Context
 from invoke.tasks import task
 from rich.console import Console
 
-from tasks.authoring import draft
+from tasks.authoring import draft, require_one_operator, watch_operator
 from tasks.branches import conflicts, migrate, refresh
 from tasks.command import ALL, JSON, OP, SOURCE, command, wide_console, wrong_use_exits_2
 from tasks.pulls import approve, build, claims, propose, push, ready, sync, workflows
@@ -92,6 +92,8 @@ def plan(
         "skip_rule": "rules to leave out (repeatable)",
         "sarif": "file to write the findings to, for GitHub's code scanning",
         "json": JSON,
+        "watch": "check again whenever the kernel or the stub is saved, for one dtype, until Ctrl-C",
+        "dtype": "with --watch the dtype, such as float16; float32 when left out, or what the kernel has",
     },
 )
 @command
@@ -107,6 +109,8 @@ def check(
     device: str = "cpu",
     sarif: str = "",
     json: bool = False,
+    watch: bool = False,
+    dtype: str = "",
 ) -> int:
     """Run the checks on the planned change, or on any kernel and stub alone; nothing is written."""
     from pipeline.campaign import Campaign
@@ -117,6 +121,9 @@ def check(
 
     selection = Selection.of(rule, skip_rule)
     campaign = Campaign.open(ROOT, source)
+    if watch or dtype:
+        require_one_operator(op, watch, all or json or bool(sarif) or device != "cpu")
+        return watch_operator(campaign, op[0], kernel, stub, dtype, selection)
     names = campaign.names(op, all)
     console, results = Console(), []
     with progress("check", len(names)) as step:

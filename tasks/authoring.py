@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from invoke.context import Context
@@ -14,6 +16,7 @@ from tasks.command import SOURCE, command
 if TYPE_CHECKING:
     from pipeline.authoring import Facts
     from pipeline.campaign import Campaign
+    from pipeline.rules import Selection
 
 
 @task(
@@ -66,3 +69,40 @@ def _show_entry(campaign: Campaign, facts: Facts, write: bool) -> None:
         for key, value in missing_keys(manifest.operator(operator.name), operator).items():
             print(f"{manifest.path}:{operator.line}: {operator.name} has no `{key}: {value}`, which the draft goes by")
     print(f"next: fill in what says TODO; `invoke check --op {operator.name} --watch` runs it on every save")
+
+
+def require_one_operator(op: list[str], watch: bool, otherwise: bool) -> None:
+    """Raises UsageError for options that do not go with --watch."""
+    from pipeline.errors import UsageError
+
+    if not watch:
+        raise UsageError("--dtype goes with --watch", hint="without it every dtype is checked")
+    if len(op) != 1:
+        raise UsageError("--watch takes one operator", hint="write --op NAME once")
+    if otherwise:
+        raise UsageError("--watch goes with --op, --dtype, --kernel, --stub, --source and rules only")
+
+
+def watch_operator(campaign: Campaign, name: str, kernel: str, stub: str, dtype: str, selection: Selection) -> int:
+    """Check on every save until Ctrl-C; the exit code is that of the last verdict."""
+    from rich.console import Console
+
+    from pipeline.report.watch import print_beginning, print_end, print_verdict
+    from pipeline.watch import Difference, Saves, Verdict, WarmProcess, subject_of
+
+    subject = subject_of(campaign, name, kernel, stub, dtype, selection)
+    console = Console()
+    verdict: Verdict | None = None
+    try:
+        print_beginning(console, subject)
+        sys.stdout.flush()
+        saves = Saves(subject.paths)
+        with WarmProcess() as warm:
+            for saved in chain([time.time()], saves):
+                now = subject.check(warm.check)
+                print_verdict(console, now, Difference.between(verdict, now), time.time() - saved)
+                sys.stdout.flush()
+                verdict = now
+    except KeyboardInterrupt:
+        print_end(console, subject)
+    return 0 if verdict is not None and verdict.passed else 1

@@ -17,6 +17,7 @@ ALL = "every operator that is ready"
 SOURCE = "pocket, PATH[@REF], wheel:VERSION or URL[@REF]"
 JSON = "print data instead of text"
 _FILE_WIDTH = 200
+_INTERRUPTED = 130  # as shells count: 128 and the signal's number
 
 
 def command(body: Callable[..., int]) -> Any:
@@ -32,6 +33,8 @@ def command(body: Callable[..., int]) -> Any:
             raise Exit(f"error: {error}", code=2) from None
         except PipelineError as error:
             raise Exit(f"error: {error}", code=1) from None
+        except KeyboardInterrupt:
+            raise Exit(code=_INTERRUPTED) from None
         except BrokenPipeError:  # the reader, such as `head`, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return

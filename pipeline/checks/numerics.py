@@ -51,12 +51,16 @@ def _in_own_process(job: Job) -> NumericsResult:
     if done.returncode == 0 and lines:
         return NumericsResult.from_json(lines[-1])
     if done.returncode < 0:
-        stage = done.stderr.strip().splitlines()[-1:] or ["before any kernel ran"]
-        message = f"{job.operator}: the process died of signal {-done.returncode} ({stage[0]})"
-        finding = Finding("numerics/crash", Severity.ERROR, message, path=job.kernel_path or None)
-        return NumericsResult(CheckResult.from_findings(CHECK, "a kernel crashed", [finding]), {})
+        return crashed(job, -done.returncode, next(iter(done.stderr.strip().splitlines()[-1:]), ""))
     error = done.stderr.strip().splitlines()[-1:] or ["no message"]
     raise PipelineError(f"the numerical check of {job.operator} broke: {error[0]}")
+
+
+def crashed(job: Job, signal: int, stage: str) -> NumericsResult:
+    """What a process died of that ran the job; `stage` is what it said last."""
+    message = f"{job.operator}: the process died of signal {signal} ({stage or 'before any kernel ran'})"
+    finding = Finding("numerics/crash", Severity.ERROR, message, path=job.kernel_path or None)
+    return NumericsResult(CheckResult.from_findings(CHECK, "a kernel crashed", [finding]), {})
 
 
 def _save(entry: Path, result: NumericsResult) -> None:

@@ -34,7 +34,8 @@ def compiled(job: Job) -> Builds:
     """Compile, or find in the compiler's cache. Raises ShaderError."""
     if job.device == "mps":
         return Builds(Kernels.of(torch.mps.compile_shader(job.kernel), "mps"))
-    compile_as = partial(compile_shader, job.kernel, include=[Path(each) for each in job.include], name=job.path)
+    include = [Path(each) for each in job.include]
+    compile_as = partial(compile_shader, job.kernel, include=include, only=job.only or None, name=job.path)
     with ThreadPoolExecutor() as pool:
         checked = pool.submit(compile_as, compilation=Compilation(checked=True))
         plain = compile_as()

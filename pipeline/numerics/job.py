@@ -19,7 +19,8 @@ class Job:
 
     `kernel` and `stub` are texts; without a stub it is implied by the names the kernel registers. `include` are folders
     that hold `c10/metal` (the installed torch's when there are none). `device` is "cpu" or "mps". `dtypes` are names
-    such as "float32"; all of them when empty. `kernel_path` is what findings call the kernel's file.
+    such as "float32"; all of them when empty. `kernel_path` is what findings call the kernel's file. `only` is a
+    regular expression: kernels whose host name it is not found in are not compiled; all are when it is empty.
     """
 
     operator: str
@@ -29,6 +30,7 @@ class Job:
     device: str = "cpu"
     dtypes: tuple[str, ...] = ()
     kernel_path: str = ""
+    only: str = ""
 
     @property
     def path(self) -> str:
