@@ -18,7 +18,7 @@ from pipeline.numerics.job import Job
 class Builds:
     """The kernels as they are; with subnormal floats read and written as zero, as a GPU does; and watched.
 
-    Watched kernels are compiled so that every access to memory is observed.
+    Watched kernels are compiled so that every access to memory is observed, and their threads run in another order.
     """
 
     plain: Kernels
@@ -43,7 +43,7 @@ def compiled(job: Job) -> Builds:
     return Builds(
         Kernels.of(plain, launch=keeping),
         Kernels.of(plain, launch=Launch(flush_subnormals=True)),
-        Kernels.of(checked.result(), launch=keeping),
+        Kernels.of(checked.result(), launch=replace(keeping, order="shuffled", seed=1)),
     )
 
 

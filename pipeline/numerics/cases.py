@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +31,9 @@ class Case:
 
 
 DTYPES = tuple(torch_dtype(dtype) for dtype in MPS_DTYPES if dtype not in (Dtype.UINT16, Dtype.UINT32, Dtype.UINT64))
+
+_LENGTHS = (70, 1030)  # more than two simdgroups, more than a threadgroup, and multiples of neither
+_MOST_ENLARGED = 20_000
 
 # Every dtype once as the common one, the smaller operand on either side.
 _MIXED = (
@@ -138,6 +143,43 @@ def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
         shaped = [values.random(dtype, 24, 40 + index)[:15].reshape(3, 5) for index, dtype in enumerate(dtypes)]
         yield _case(target, scalars, shaped, label)
         yield from broadcast(target, dtypes, scalars)
+
+
+def enlarged(target: Target, call: Case) -> Iterator[Case]:
+    """The call with each of its sizes beyond a simdgroup, then beyond a threadgroup; and a value that is not finite.
+
+    The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
+    """
+    tensors = {name: call.arguments[name] for name in target.tensors(call.arguments)}
+    tensors = {name: each for name, each in tensors.items() if isinstance(each, torch.Tensor)}
+    floats = [name for name, each in tensors.items() if each.is_floating_point()]
+    sizes = sorted({size for each in tensors.values() for size in each.shape if size > 1})
+    for size, length in itertools.product(sizes, _LENGTHS):
+        shapes = {name: [length if each == size else each for each in tensor.shape] for name, tensor in tensors.items()}
+        counts = [_numel(shape) for shape in shapes.values()]
+        if min(counts) == 0 or max(counts) > _MOST_ENLARGED:
+            continue
+        grown = {
+            name: _grown(tensors[name], shape, index, keep=bool(floats))
+            for index, (name, shape) in enumerate(shapes.items())
+        }
+        label = f"{call.label}, {size} made {length}"
+        yield Case(target.refreshed({**call.arguments, **grown}), label, plain_only=True)
+        for name, special in itertools.product(floats if length == _LENGTHS[0] else (), (math.nan, math.inf)):
+            changed = grown[name].clone()
+            changed.reshape(-1)[changed.numel() // 2] = special
+            arguments = {**call.arguments, **grown, name: changed}
+            yield Case(target.refreshed(arguments), f"{label}, one {special}", plain_only=True)
+
+
+def _grown(tensor: torch.Tensor, shape: Sequence[int], seed: int, keep: bool) -> torch.Tensor:
+    count = _numel(shape)
+    if keep and not (tensor.is_floating_point() or tensor.is_complex()):
+        return tensor.reshape(-1).repeat(count // tensor.numel() + 1)[:count].reshape(shape)
+    numbers = values.random(tensor.dtype, count, 50 + seed)
+    if tensor.is_floating_point():
+        numbers = 0.1 + numbers.abs() % 2
+    return numbers.to(tensor.dtype).reshape(shape)
 
 
 def _case(

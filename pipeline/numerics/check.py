@@ -50,10 +50,14 @@ def _result(found: Examined, device: str) -> NumericsResult:
         f"{len(found.launched)} kernels on {len(found.dtypes)} dtypes, {found.runs} runs with {found.samples} OpInfo "
         f"samples, {found.elements} elements compared with torch CPU, {found.masked} not comparable"
     )
+    if found.errors:
+        summary += f", {found.errors} error inputs refused"
     not_covered = [] if device == "mps" else [NOT_A_MAC]
     if found.idle:
         some = ", ".join(found.idle[:8]) + (", ..." if len(found.idle) > 8 else "")
         not_covered.append(f"{len(found.idle)} registered kernels that no case asks for: {some}")
+    if found.unsplit:
+        not_covered.append(f"operands of more than 2**31 bytes: {found.unsplit}")
     findings = [each.finding for each in found.reports]
     data = {**asdict(found), "reports": [each.data for each in found.reports]}
     return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)

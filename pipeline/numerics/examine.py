@@ -17,7 +17,7 @@ from pipeline.numerics.cases import Case
 from pipeline.numerics.conventions import target_of_function, targets_of_stub
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
-from pipeline.numerics.recording import Recorded, recorded
+from pipeline.numerics.recording import Recorded, recorded, refused
 from pipeline.numerics.report import Reported, grouped, reported
 from pipeline.numerics.scalars import boundaries, scalar_sets, variations
 from pipeline.numerics.session import Session
@@ -27,6 +27,9 @@ from pipeline.stub_interpreter.stub import StubText
 
 _NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fh]?(?![\w.])")
 
+_KINDS = 5
+"""So many calls of one dtype, unlike in ranks and scalars, are tried with more elements."""
+
 Progress = Callable[[str], None]
 
 
@@ -34,7 +37,8 @@ Progress = Callable[[str], None]
 class Examined:
     """What the kernels of one operator showed.
 
-    `launched` counts the runs of each host name, `idle` are registered names that no case reached.
+    `launched` counts the runs of each host name, `idle` are registered names that no case reached, `errors` the error
+    inputs that the host code refused itself. `unsplit` says why operands of more than 2**31 bytes were not served.
     """
 
     operator: str
@@ -48,6 +52,8 @@ class Examined:
     elements: int
     masked: int
     samples: int
+    errors: int
+    unsplit: str
 
 
 def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, progress: Progress) -> Examined:
@@ -62,6 +68,9 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
             samples += _try_samples(session, job, progress, plain=True)
         else:
             samples += _try_everything(session, job, progress)
+        if not session.host.guarded:
+            for call in refused(session.target):
+                session.try_refused(Case(call.arguments, call.label))
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
         for session in sessions
@@ -81,6 +90,8 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
         sum(tally.elements for tally in tallies),
         sum(tally.masked for tally in tallies),
         samples,
+        sum(tally.errors for tally in tallies),
+        next((tally.unsplit for tally in tallies if tally.unsplit), ""),
     )
 
 
@@ -106,7 +117,7 @@ def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[T
         except UnknownOperatorError:
             continue
         returns = not function.implements and len(function.parameters) == len(target.overload._schema.arguments)
-        found.append((target, StubHost(text, function.name, returns)))
+        found.append((target, StubHost(text, function.name, returns, function.implements)))
     if not found:
         raise HostUnknownError("the stub registers nothing, and no dispatch row names one of its functions")
     return found
@@ -124,6 +135,7 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
                 session.try_case(case)
         for case in _sampled(target, calls[dtype]):
             session.try_case(case)
+        _try_enlarged(session, calls[dtype])
     if target.pointwise:
         for dtype in dtypes:
             if str(dtype).removeprefix("torch.") not in session.tally.dtypes:
@@ -138,10 +150,24 @@ def _try_samples(session: Session, job: Job, progress: Progress, plain: bool) ->
     count = 0
     for dtype in _dtypes(job):
         progress(f"{session.target.name} on {dtype}")
-        for call in recorded(session.target, dtype):
+        calls = list(recorded(session.target, dtype))
+        for call in calls:
             session.try_case(Case(call.arguments, call.label, plain_only=plain))
-            count += 1
+        _try_enlarged(session, calls)
+        count += len(calls)
     return count
+
+
+def _try_enlarged(session: Session, calls: Sequence[Recorded]) -> None:
+    """For what is not pointwise: the first call of each kind with more elements than OpInfo gives it."""
+    kinds: set[str] = set()
+    for call in () if session.target.pointwise else calls:
+        parts = (each.dim() if isinstance(each, torch.Tensor) else each for each in call.arguments.values())
+        kind = repr([*parts])
+        if kind not in kinds and len(kinds) < _KINDS:
+            kinds.add(kind)
+            for case in cases.enlarged(session.target, Case(call.arguments, call.label)):
+                session.try_case(case)
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:

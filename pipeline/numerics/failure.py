@@ -57,7 +57,10 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What ran: host names launched, dtypes tried, refusals, elements compared and masked."""
+    """What ran: host names launched, dtypes tried, refusals, elements compared and masked, error inputs refused.
+
+    `unsplit` says why the helper does not serve operands of more than 2**31 bytes, where it does not.
+    """
 
     launched: Counter[str] = field(default_factory=Counter)
     refused: dict[str, str] = field(default_factory=dict)
@@ -65,4 +68,6 @@ class Tally:
     runs: int = 0
     elements: int = 0
     masked: int = 0
+    errors: int = 0
     crashes: int = 0
+    unsplit: str = ""

@@ -69,10 +69,16 @@ def wrapped(number: complex | float | bool) -> torch.Tensor:
 
 
 class Host(Protocol):
-    """Host code. `returns` tells that results come back as values, and what was given as outputs is left alone."""
+    """Host code. `returns` tells that results come back as values, and what was given as outputs is left alone.
+
+    `guarded` tells that a part of ATen which all devices share checks the arguments first.
+    """
 
     @property
     def returns(self) -> bool: ...
+
+    @property
+    def guarded(self) -> bool: ...
 
     @property
     def source(self) -> str:
@@ -91,6 +97,7 @@ class PlainHost:
 
     request: Request
     returns: bool = False
+    guarded: bool = True
     source: str = ""
 
     def run(self, kernels: Kernels, invocation: Invocation) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]]:
@@ -125,6 +132,7 @@ class StubHost:
     text: StubText
     function: str
     returns: bool = False
+    guarded: bool = True
 
     @property
     def source(self) -> str:

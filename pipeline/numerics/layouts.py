@@ -6,6 +6,8 @@ beside it shows in the buffer.
 
 from __future__ import annotations
 
+import mmap
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,27 +17,33 @@ from pipeline.exec_kernel.launch import Force
 
 _PAD = 9  # Elements before and after at least; odd, so that one-byte dtypes start off a 4-byte boundary.
 _STRETCH = 6  # A step of 2 times a step of 3: the most that a layout stretches a tensor.
+_ROW_APART = (1 << 31) + 7  # elements
+_UNRESERVED = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
 POISON = 0xA5
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A view and the whole buffer it lies in."""
+    """A view and the whole buffer it lies in; a `vast` one is too large to be looked at as a whole."""
 
     view: torch.Tensor
     buffer: torch.Tensor
+    vast: bool = False
 
     def outside(self) -> torch.Tensor:
         """The bytes of the buffer that the view does not cover."""
+        if self.vast:
+            return torch.empty(0, dtype=torch.uint8)
         mask = torch.ones(self.buffer.numel(), dtype=torch.bool)
         mask.as_strided(self.view.shape, self.view.stride(), self.view.storage_offset()).fill_(False)
         return self.buffer[mask].view(torch.uint8)
 
 
 def place(values: torch.Tensor, layout: str, spacious: bool = False) -> Placed:
-    """Copy `values` into a poisoned buffer: "dense", "stepped" (gaps in every dimension), "transposed" or "expanded".
+    """Copy `values` into a poisoned buffer.
 
-    An expanded tensor has stride 0 in its first dimension and takes its values from the first row.
+    "dense", "stepped" (gaps in every dimension), "transposed", "expanded" (stride 0 in the first dimension, the values
+    of the first row), or "vast" (the rows more than 2**31 elements apart).
     """
     empty = place_output(values.shape, values.dtype, layout, spacious)
     if layout == "expanded":
@@ -52,6 +60,8 @@ def place_output(
 
     Then strides taken from that operand still end within the buffer.
     """
+    if layout == "vast":
+        return _vast(tuple(shape), dtype)
     steps = [2 if layout == "stepped" else 1 for _ in shape]
     if layout == "stepped" and len(shape) > 1:
         steps[-1] = 3
@@ -63,6 +73,21 @@ def place_output(
     pad = _PAD + 2 * torch.Size(shape).numel() * (_STRETCH if spacious else 1)
     buffer = poisoned(extent + 2 * pad, dtype)
     return Placed(buffer.as_strided(tuple(shape), strides, pad), buffer)
+
+
+def _vast(shape: tuple[int, ...], dtype: torch.dtype) -> Placed:
+    """Rows so far apart that an offset of 32 bits ends at another place of the same memory.
+
+    Only pages that are touched exist. The offsets of the third row, in elements, need 33 bits.
+    """
+    strides, extent = [0] * len(shape), 1
+    for dim in reversed(range(len(shape))):
+        strides[dim] = extent if dim else max(extent, _ROW_APART)
+        extent = shape[dim] * strides[dim]
+    lead = (1 << 32) // dtype.itemsize
+    memory = mmap.mmap(-1, (extent + 2 * lead) * dtype.itemsize, flags=_UNRESERVED)
+    buffer = torch.frombuffer(memory, dtype=dtype)
+    return Placed(buffer.as_strided(shape, strides, lead), buffer, vast=True)
 
 
 def poisoned(numel: int, dtype: torch.dtype) -> torch.Tensor:
@@ -96,6 +121,10 @@ class Layout:
     def spacious(self) -> bool:
         return "stepped" in (*self.inputs, self.output)
 
+    @property
+    def vast(self) -> bool:
+        return "vast" in (*self.inputs, self.output)
+
     def __str__(self) -> str:
         inputs = ", ".join(self.inputs)
         text = f"in place, {inputs}" if self.in_place else f"{inputs} -> {self.output}"
@@ -123,6 +152,17 @@ def watched(arity: int, plain_only: bool) -> Iterator[Layout]:
     if not plain_only:
         yield Layout(("dense",) * arity, "dense", Force(ilp=True), watched=True)
         yield Layout(("stepped",) * arity, "stepped", watched=True)
+
+
+def vast(arity: int) -> Iterator[Layout]:
+    """For few elements of at least two dimensions: offsets beyond 2**31 and 2**32, in each operand and in all."""
+    dense = ("dense",) * arity
+    yield Layout(dense, "vast")
+    if arity > 1:
+        for position in range(arity):
+            yield Layout((*dense[:position], "vast", *dense[position + 1 :]), "dense")
+    yield Layout(("vast",) * arity, "dense")
+    yield Layout(("vast",) * arity, "vast")
 
 
 def castout(arity: int) -> Iterator[Layout]:

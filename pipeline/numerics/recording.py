@@ -88,6 +88,24 @@ def recorded(target: Target, dtype: torch.dtype) -> Iterator[Recorded]:
                     yield Recorded(named, f"OpInfo {kind} of {opinfo.name}")
 
 
+def refused(target: Target) -> Iterator[Recorded]:
+    """Calls of OpInfo's error inputs that the operator itself refuses; in the label, what it says."""
+    for opinfo in _opinfos(target.operator):
+        if opinfo.error_inputs_func is None or not _is_forward(opinfo, target.operator):
+            continue
+        for error in opinfo.error_inputs("cpu"):
+            recorder = _Recorder.of(target.operator)
+            sample = error.sample_input
+            try:
+                with recorder:
+                    opinfo.op(sample.input, *sample.args, **sample.kwargs)
+            except (error.error_type, RuntimeError) as refusal:
+                said = str(refusal).splitlines()[0] if str(refusal) else type(refusal).__name__
+                named = _matched(target, recorder.calls[-1]) if recorder.calls else None
+                if named is not None:
+                    yield Recorded(named, f"OpInfo error input of {opinfo.name}: {said}")
+
+
 def _calls(opinfo: Any, packet: str, dtype: torch.dtype, kind: str, most: int, backward: bool) -> Iterator[_Call]:
     make = opinfo.sample_inputs if kind == "sample" else opinfo.reference_inputs
     torch.manual_seed(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,12 +18,13 @@ from pipeline.metal import KernelCrash
 from pipeline.numerics import layouts, truth
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason, compare, extreme, is_exact, subnormal
+from pipeline.numerics.compare import by_reason, compare
 from pipeline.numerics.domain import answerable
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
+from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
 from pipeline.numerics.layouts import Layout, Placed
-from pipeline.numerics.reference import Expected, ReferenceRefusedError, amid, expected, takes_output
+from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected, takes_output
 from pipeline.numerics.targets import Target
 from pipeline.numerics.watching import found, noticed
 from pipeline.stub_interpreter.errors import CheckFailedError
@@ -38,14 +40,11 @@ _CAST_OUT = (
     torch.bool,
 )
 
-_WATCHED = 2000
+_WATCHED = 2500
 """Elements up to which kernels are watched, which takes a hundred times as long."""
 
 _CRASHES = 3
 """After so many crashes the rest of the cases is not tried."""
-
-_FEW = 400
-"""More wrong elements than this are no accident of their places."""
 
 
 def _casts_out(dispatched: Dispatched) -> bool:
@@ -62,6 +61,7 @@ class Session:
         self.builds = builds
         self.tally = Tally()
         self.failures: dict[tuple[object, ...], Failure] = {}
+        self._spread: Counter[str] = Counter()
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
@@ -107,6 +107,23 @@ class Session:
             self.fail(Failure(rule, "asked for, not registered", run, names=(missing.host_name,)))
         except (PipelineError, RuntimeError):
             return
+
+    def try_refused(self, case: Case) -> None:
+        """A call that the CPU refuses; where no shared part of ATen stands before the host code, it must refuse too."""
+        try:
+            evaluate(self.target, case.arguments)
+        except ReferenceRefusedError as refusal:
+            said = str(refusal)
+        else:
+            return
+        outputs = tuple(torch.empty(0) for _ in self.target.overload._schema.returns)
+        run = Run(case, Layout((), "dense"), {name: case.arguments[name] for name in self.names(case.arguments)}, ())
+        try:
+            self.host.run(self.builds.plain, Invocation(self.target, outputs, case.arguments, torch.float32))
+        except (PipelineError, RuntimeError, ValueError, IndexError, TypeError):
+            self.tally.errors += 1
+        else:
+            self.fail(Failure("numerics/accepted", f"the CPU refuses this: {said}", run))
 
     def answer(self, arguments: dict[str, Any]) -> tuple[Expected, ...] | None:
         """The acceptable answers, or None where the CPU refuses or the call does not reach the target."""
@@ -169,7 +186,10 @@ class Session:
         except (HostRefusal, CheckFailedError, IterationError) as refusal:
             self.tally.refused.setdefault(self._dtypes_of(run.case.arguments), refusal.message)
         except HelperLimit as limit:
-            self.fail(Failure("numerics/helper-limit", limit.message, run))
+            if run.layout.vast:
+                self.tally.unsplit = limit.message
+            else:
+                self.fail(Failure("numerics/helper-limit", limit.message, run))
         except KernelCrash as crash:
             self._crashed(run, crash)
         return None
@@ -208,6 +228,16 @@ class Session:
                 alike and tensors[0].dtype == answers[0].dtype and self.target.takes_iterator and self.target.pointwise
             )
             yield from layouts.small(arity, in_place)
+            if self.builds.watched is not None and self._spreads(case):
+                yield from layouts.vast(arity)
+
+    def _spreads(self, case: Case) -> bool:
+        """Whether its operands are to lie far apart: a case of some rows, and not many of the same dtypes before."""
+        tensors = [case.arguments[name] for name in self.names(case.arguments)]
+        if any(each.dim() > 1 and each.shape[0] < 2 for each in tensors) or all(each.dim() < 2 for each in tensors):
+            return False
+        self._spread[self._dtypes_of(case.arguments)] += 1
+        return self._spread[self._dtypes_of(case.arguments)] <= (1 if self.target.pointwise else 3)
 
     @property
     def _asks_with_params(self) -> bool:
@@ -245,68 +275,37 @@ class Session:
         raw = got.reshape(-1).view(torch.uint8)
         if accepted is not None and torch.equal(raw, accepted):
             return raw
-        verdict = self.judge(run, got, answer)
+        verdict = judged(self.target, run, got, answer)
         if not verdict.passed and self.target.pointwise and index == 0:
-            verdict = self._reconsidered(run, got, answer, verdict)
+            verdict = reconsidered(self.target, run, got, answer, verdict)
         self.tally.masked += verdict.masked
         if not verdict.passed:
-            unwritten = verdict.wrong & layouts.untouched(got)
-            if bool(unwritten.any()):
-                self.fail(Failure("numerics/unwritten", "not written", run, index, answer, unwritten))
-            for reason, wrong in by_reason(got, answer, verdict.wrong & ~unwritten, self._exact(run)).items():
-                self.fail(Failure(self._rule(run, reason, answer), reason, run, index, answer, wrong))
+            self._report(run, index, got, answer, verdict.wrong)
             return None
         if any("castout" in each.flavour for each in run.dispatched):
             self.fail(Failure("numerics/fallback-only", "right only through the cast-out kernel", run, index))
         return raw
 
-    def _rule(self, run: Run, reason: str, answer: Expected) -> str:
-        if run.layout.flush:
-            return "numerics/flushing"
-        casts = any("_cast" in each.flavour for each in run.dispatched)
-        if casts and answer.dtype != common_dtype(list(run.inputs.values()), answer.dtype):
-            return "numerics/helper-limit"  # The helpers read mixed operands in the output's dtype, not the common one.
-        if reason == "relative" and self.target.operator in HEADER_LIMITED:
-            return "numerics/imprecise"
-        return f"numerics/{reason.replace(' ', '-').lower()}"
-
-    def judge(self, run: Run, got: torch.Tensor, answer: Expected) -> Verdict:
-        """Compare one contiguous result with its answer."""
-        operands = list(run.inputs.values()) if self.target.pointwise else []
-        finite, small = None, None
-        if any(each.dtype.is_complex for each in operands):
-            finite = torch.ones(answer.shape, dtype=torch.bool)
-            for operand in operands:
-                finite &= torch.isfinite(operand)
-        if run.layout.flush:
-            # What is computed on the way from small or huge numbers may be flushed as well.
-            small = torch.zeros(answer.shape, dtype=torch.bool)
-            for operand in (*operands, answer.same[0]):
-                small |= extreme(operand)
-        elif not self._exact(run):
-            small = torch.zeros(answer.shape, dtype=torch.bool)
-            for operand in operands:
-                small |= subnormal(operand)
-        return compare(got, answer, self._exact(run), finite, small)
-
-    def _reconsidered(self, run: Run, got: torch.Tensor, answer: Expected, verdict: Verdict) -> Verdict:
-        """The verdict without elements whose answer depends on where they stand in the CPU's loop."""
-        index = verdict.wrong.reshape(-1).nonzero().reshape(-1)
-        if len(index) > _FEW:
-            return verdict
-        arguments = {**run.case.arguments, **run.inputs}
-        more = amid(self.target, arguments, answer, index)
-        still = compare(got.reshape(-1)[index], more, self._exact(run)).wrong
-        wrong = torch.zeros(got.numel(), dtype=torch.bool)
-        wrong[index[still]] = True
-        return replace(verdict, wrong=wrong.reshape(got.shape))
-
-    def _exact(self, run: Run) -> bool:
-        return is_exact(self.target.operator, any(each.dtype.is_complex for each in run.inputs.values()))
+    def _report(self, run: Run, index: int, got: torch.Tensor, answer: Expected, wrong: torch.Tensor) -> None:
+        """A failure for each way in which elements are wrong."""
+        unwritten = wrong & layouts.untouched(got)
+        if bool(unwritten.any()):
+            self.fail(Failure("numerics/unwritten", "not written", run, index, answer, unwritten))
+        excused = within_helper(self.target, run, got, answer, wrong & ~unwritten)
+        if bool(excused.any()):
+            self.fail(
+                Failure("numerics/helper-limit", "operands read in the output's dtype", run, index, answer, excused)
+            )
+        reasons = by_reason(got, answer, wrong & ~unwritten & ~excused, every_bit(self.target, run))
+        for reason, mask in reasons.items():
+            self.fail(Failure(rule_of(self.target, run, reason), reason, run, index, answer, mask))
 
     def _try_other_outputs(self, case: Case, answers: tuple[Expected, ...], natural: torch.Tensor) -> None:
         """`out=` of other dtypes: the natural result, cast as it is stored."""
         arity = len(self.names(case.arguments))
+        common = common_dtype([case.arguments[name] for name in self.names(case.arguments)], natural.dtype)
+        if natural.is_floating_point() and common.is_floating_point and common != natural.dtype:
+            return  # With `out=`, an operator whose own result is narrower than its operands may keep their digits.
         for dtype in _CAST_OUT:
             if dtype == natural.dtype or not takes_output(self.target, case.arguments, dtype):
                 continue

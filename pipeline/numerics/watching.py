@@ -27,15 +27,27 @@ def noticed(dispatched: Iterable[Dispatched]) -> Iterator[tuple[str, str]]:
     for each in dispatched:
         report = each.noticed
         if isinstance(report, Report):
-            yield from found(report)
+            whole = (event for event in report.events if not _beside_a_start(event, each))
+            yield from _as_findings(report.kernel, whole)
 
 
 def found(report: Report) -> Iterator[tuple[str, str]]:
-    for event in report.events:
+    yield from _as_findings(report.kernel, report.events)
+
+
+def _as_findings(kernel: str, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+    for event in events:
         rule = RULES.get(event.note)
         if rule is not None:
-            yield rule, _sentence(report.kernel, event)
+            yield rule, f"{kernel}, {event}"
 
 
-def _sentence(kernel: str, event: Event) -> str:
-    return f"{kernel}, {event}"
+def _beside_a_start(event: Event, dispatched: Dispatched) -> bool:
+    """Whether the argument is one element bound as the start of a part or of a reversed tensor.
+
+    Which others belong to it is known to the strides alone.
+    """
+    if event.note is not Note.OUTSIDE_VIEW or event.access is None:
+        return False
+    arguments = (dispatched.arguments[index] for index in event.access.arguments)
+    return any(not isinstance(each, bytes) and each.shape == (1,) for each in arguments)
