@@ -19,6 +19,7 @@ from pipeline.numerics.job import Job
 from pipeline.numerics.result import CHECK, NumericsResult
 
 _KEPT = 500
+_LONGEST = 1800  # seconds
 
 
 def check_numerics(job: Job, *, cache: Path | None = None) -> NumericsResult:
@@ -46,7 +47,12 @@ def default_folder() -> Path:
 def _in_own_process(job: Job) -> NumericsResult:
     command = [sys.executable, "-m", "pipeline.numerics.worker"]
     root = Path(__file__).parent.parent.parent
-    done = subprocess.run(command, input=job.to_json(), capture_output=True, text=True, cwd=root, check=False)
+    try:
+        done = subprocess.run(
+            command, input=job.to_json(), capture_output=True, text=True, cwd=root, check=False, timeout=_LONGEST
+        )
+    except subprocess.TimeoutExpired:
+        raise PipelineError(f"the numerical check of {job.operator} did not end within {_LONGEST} s") from None
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:
         return NumericsResult.from_json(lines[-1])

@@ -150,7 +150,9 @@ def _matched(target: Target, call: _Call) -> dict[str, Any] | None:
         return None
     bound = target.bind(named)
     operands = [bound[name] for name in target.inputs]
-    return bound if any(isinstance(each, torch.Tensor) for each in operands) and target.serves(bound) else None
+    if any(each is None for each in operands) or not any(isinstance(each, torch.Tensor) for each in operands):
+        return None
+    return bound if target.serves(bound) else None
 
 
 def _signature(arguments: dict[str, Any]) -> str:
