@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.changeset import Changeset
+from pipeline.checks.remembered import key_of_tree, remembered_evidence
 from pipeline.checks.run import Alone, Subject, check_kernel, run_checks
 from pipeline.errors import PipelineError, UsageError
 from pipeline.findings import Evidence
@@ -80,7 +81,7 @@ class Campaign:
         """
         operator = self.manifest.operator(name) if self.manifest.has(name) else Operator(name)
         if not (kernel or stub or device != "cpu"):
-            return self.check(self._complete_plan(self.manifest.operator(name)), selection)
+            return self._check_planned(self.manifest.operator(name), selection)
         fragments = self.fragments(operator)
         if kernel:
             fragments = replace(fragments, kernel=_read(kernel))
@@ -91,6 +92,18 @@ class Campaign:
         operator = replace(operator, kernel=kernel or operator.kernel, host=stub or operator.host)
         require_known_suppressions(operator)
         return check_kernel(Alone(operator, fragments, self.snapshot.tree, self.root / ".cache", device), selection)
+
+    def _check_planned(self, operator: Operator, selection: Selection) -> Evidence:
+        """Neither planned nor checked again when nothing that either depends on has changed."""
+        key = key_of_tree(
+            "evidence", operator, self.snapshot.tree, self.fragments(operator), selection, operator.suppress
+        )
+        return remembered_evidence(
+            self.root / ".cache" / "results",
+            key,
+            lambda: self.check(self._complete_plan(operator), selection),
+            selection.runs,
+        )
 
     def check(self, changeset: Changeset, selection: Selection = EVERY_RULE) -> Evidence:
         """Raises UsageError when the manifest suppresses a rule that does not exist."""

@@ -9,8 +9,15 @@ import pytest
 
 from pipeline.changeset import Changeset, FileChange
 from pipeline.checks import remembered as module
-from pipeline.checks.remembered import key_of_change, key_of_tree, remembered, result_from_json, result_to_json
-from pipeline.findings import CheckResult, Finding, Outcome, Severity
+from pipeline.checks.remembered import (
+    key_of_change,
+    key_of_tree,
+    remembered,
+    remembered_evidence,
+    result_from_json,
+    result_to_json,
+)
+from pipeline.findings import CheckResult, Evidence, Finding, Outcome, Severity
 from pipeline.manifest import Operator, State, Status
 from pipeline.source import MemoryTree
 
@@ -49,6 +56,24 @@ def test_what_did_not_run_is_tried_again(tmp_path: Path) -> None:
     idle = CheckResult.not_run("rows", "no compiler")
     assert remembered(tmp_path, "k", lambda: idle) == idle
     assert remembered(tmp_path, "k", lambda: RESULT) == RESULT
+
+
+def test_evidence_is_kept_when_every_check_that_is_asked_for_ran(tmp_path: Path) -> None:
+    whole = Evidence((RESULT, CheckResult.not_run("style", "not asked for")))
+    ran = []
+
+    def check() -> Evidence:
+        ran.append(1)
+        return whole
+
+    for asked in (lambda name: True, lambda name: name == "rows"):
+        ran.clear()
+        assert remembered_evidence(tmp_path, "k", check, asked) == whole
+        assert remembered_evidence(tmp_path, "k", check, asked) == whole
+        assert len(ran) == (2 if asked("style") else 1)
+    assert remembered_evidence(tmp_path, "k", check, lambda name: True).results[0].data == RESULT.data
+    remembered_evidence(tmp_path, None, check, lambda name: False)
+    assert len(ran) == 2
 
 
 DIFFERENT = {

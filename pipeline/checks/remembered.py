@@ -11,9 +11,10 @@ from dataclasses import asdict, fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from pipeline.changeset import Changeset
-from pipeline.findings import CheckResult, Finding, Outcome, Severity
+from pipeline.findings import CheckResult, Evidence, Finding, Outcome, Severity
 from pipeline.manifest import Operator
 from pipeline.source import MemoryTree, SourceTree
 
@@ -35,8 +36,24 @@ def remembered(folder: Path, key: str | None, check: Callable[[], CheckResult]) 
             pass
     result = check()
     if key is not None and result.outcome is not Outcome.NOT_RUN:
-        _save(entry, result)
+        _save(entry, result_to_json(result))
     return result
+
+
+def remembered_evidence(
+    folder: Path, key: str | None, check: Callable[[], Evidence], asked: Callable[[str], bool]
+) -> Evidence:
+    """The same for all checks at once; kept unless one that is `asked` for did not run."""
+    entry = folder / f"{key}.json"
+    if key is not None:
+        try:
+            return Evidence(tuple(map(_from_stored, json.loads(entry.read_text(encoding="utf-8"))["evidence"])))
+        except (OSError, ValueError, KeyError):
+            pass
+    evidence = check()
+    if key is not None and not any(each.outcome is Outcome.NOT_RUN and asked(each.check) for each in evidence.results):
+        _save(entry, json.dumps({"evidence": [_stored(each) for each in evidence.results]}))
+    return evidence
 
 
 def key_of_change(check: str, changeset: Changeset, *more: object) -> str | None:
@@ -96,26 +113,33 @@ def _own_code() -> Iterator[Path]:
 
 
 def result_to_json(result: CheckResult) -> str:
-    stored = asdict(result)
-    stored["outcome"] = result.outcome.value
-    for entry, finding in zip(stored["findings"], result.findings, strict=True):
-        entry["severity"] = finding.severity.value
-    return json.dumps(stored)
+    return json.dumps(_stored(result))
 
 
 def result_from_json(text: str) -> CheckResult:
     """Raises ValueError or KeyError for a text that `result_to_json` did not write."""
-    stored = json.loads(text)
+    return _from_stored(json.loads(text))
+
+
+def _stored(result: CheckResult) -> dict[str, Any]:
+    stored = asdict(result)
+    stored["outcome"] = result.outcome.value
+    for entry, finding in zip(stored["findings"], result.findings, strict=True):
+        entry["severity"] = finding.severity.value
+    return stored
+
+
+def _from_stored(stored: dict[str, Any]) -> CheckResult:
     findings = tuple(Finding(**{**entry, "severity": Severity(entry["severity"])}) for entry in stored["findings"])
     notes, data = tuple(stored["not_covered"]), stored["data"]
     return CheckResult(stored["check"], Outcome(stored["outcome"]), stored["summary"], findings, notes, data)
 
 
-def _save(entry: Path, result: CheckResult) -> None:
+def _save(entry: Path, text: str) -> None:
     """Write atomically, and drop the oldest results beyond some thousand."""
     entry.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=entry.parent, suffix=".part", delete=False, encoding="utf-8") as part:
-        part.write(result_to_json(result))
+        part.write(text)
     Path(part.name).replace(entry)
     by_age = sorted(entry.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in by_age[_KEPT:]:
