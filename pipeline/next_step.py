@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -30,12 +29,6 @@ def next_step(operator: Operator, manifest: Manifest) -> NextStep:
         if missing:
             return NextStep(f"wait until {', '.join(missing)} landed", "another operator")
     return _STEPS[state](operator)
-
-
-def waiting(manifest: Manifest) -> Counter[str]:
-    """How many operators wait for each kind of thing; those that are done are left out."""
-    steps = (next_step(operator, manifest) for operator in manifest.operators)
-    return Counter(step.waits_for for step in steps if step.waits_for != DONE)
 
 
 def short_link(link: str) -> str:

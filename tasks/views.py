@@ -40,10 +40,11 @@ def status(
     from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
     from pipeline.record import load_records
-    from pipeline.report.status import print_status, status_as_data, status_as_markdown, status_rows
+    from pipeline.report.status import print_status, status_as_data, status_as_markdown, status_rows, status_summary
 
     manifest = load_manifest(tasks.ROOT / MANIFEST)
-    rows = status_rows(manifest, state, file, load_records(tasks.ROOT))
+    records = load_records(tasks.ROOT)
+    rows = status_rows(manifest, state, file, records)
     now = datetime.now(UTC)
     if issue:
         print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
@@ -52,9 +53,9 @@ def status(
     elif markdown:
         print(status_as_markdown(manifest))
     elif json:
-        print(json_format.dumps(status_as_data(rows, manifest, now), indent=2))
+        print(json_format.dumps(status_as_data(rows, manifest, now, records), indent=2))
     else:
-        print_status(wide_console(), rows, manifest, now)
+        print_status(wide_console(), rows, status_summary(manifest, records), now)
     return 0
 
 

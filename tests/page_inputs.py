@@ -12,6 +12,7 @@ from pipeline.page import Inputs
 from pipeline.page.timeline import Version
 from pipeline.record import MacRecord, Record
 
+LONG = "torch/testing/_internal/common_methods_invocations_with_a_name_that_no_small_screen_can_hold.py:25617"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 PULL = "https://github.com/pytorch/pytorch/pull/7"
 TEXT = "upstream: {repository: pytorch/pytorch, base: main}\nauthor: {name: bot, email: b@example.org}\noperators: []\n"
@@ -96,7 +97,7 @@ def make_manifest() -> Manifest:
         opinfo=("sign",),
         depends_on=("op_ready",),
         claim="javascript:alert(1)",
-        notes=f"NaN gives 0. {HOSTILE}",
+        notes=f"NaN gives `0`. {HOSTILE} {LONG}",
         status=Status(State.TESTED, commit="2" * 40, at="2026-11-29T06:00:00Z", image="macos-15"),
     )
     return replace(parse_manifest(TEXT, MANIFEST), operators=(sign, *operators))
@@ -109,7 +110,7 @@ def make_record() -> Record:
         "severity": "error",
         "path": "kernels/sign.metal",
         "line": 3,
-        "message": f"sign(nan) is wrong {HOSTILE}",
+        "message": f"sign(nan) is wrong {HOSTILE} {LONG}",
         "hint": "look",
         "accepted": "",
     }
@@ -117,7 +118,7 @@ def make_record() -> Record:
         "check": "numerics",
         "outcome": "failed",
         "summary": "36 runs",
-        "not_covered": ["This ran on a CPU."],
+        "not_covered": ["This ran on a CPU.", f"`contract` looks at {LONG}"],
         "findings": [finding],
         "data": NUMERICS,
     }
@@ -127,9 +128,9 @@ def make_record() -> Record:
         base="1" * 40,
         at="2026-11-29T08:00:00Z",
         commit="",
-        error="a check failed, so nothing was committed",
+        error=f"a check failed in {LONG}",
         evidence=[rows, numerics],
-        left=["look at it"],
+        left=[f"look at {LONG}"],
         diff=DIFF,
         machine="Linux x86_64",
         torch="2.13.0",

@@ -19,6 +19,7 @@ from pipeline.native_functions import NativeFunctions
 from pipeline.page.diff import file_diffs
 from pipeline.page.heat import Cell, heat_maps
 from pipeline.page.timeline import Event, manifest_versions, timeline
+from pipeline.report.plot import Pair, pair_chart
 from tests.gitrepo import commit_files, make_repository
 from tests.page_inputs import DIFF, HOSTILE, NUMERICS, make_inputs, make_mac_record, make_record
 
@@ -137,7 +138,7 @@ def test_a_timeline_from_the_manifests_history_and_the_runs(tmp_path: Path) -> N
         Event("2023-11-14T22:13:20Z", "listed"),
         Event("2026-11-28T00:00:00Z", "branched"),
         Event("2026-11-29T06:00:00Z", "tested", "by a Mac"),
-        Event("2026-11-29T08:00:00Z", "checked on a CPU: numerics failed", "a check failed, so nothing was committed"),
+        Event("2026-11-29T08:00:00Z", "checked on a CPU: numerics failed", make_record().error),
         Event("2026-11-29T09:00:00Z", "macOS, full level: passed", "12 tests passed", make_mac_record().link),
     )
     assert manifest_versions(tmp_path) == []
@@ -223,3 +224,28 @@ def test_older_releases_are_counted_right(version: str) -> None:
     if not path.is_file():
         pytest.skip("the releases' files are not beside the repository")
     assert releases()["rows of its own"][version] == own_rows(gzip.decompress(path.read_bytes()).decode())
+
+
+def test_what_stands_between_backticks_is_code_and_nothing_gets_out_of_it() -> None:
+    shown = render_site_text("operator/sign.html")
+    assert "NaN gives <code>0</code>. &lt;script&gt;" in shown and "<code>contract</code> looks at" in shown
+
+
+def render_site_text(path: str) -> str:
+    return page.render_site(make_inputs())[path].decode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ((40.0, 2.0), (16.0, 1.0), "2.5 times faster"),
+        ((40.0, 2.0), (50.0, 1.0), "1.2 times slower"),
+        ((40.0, 6.0), (50.0, 5.0), "no difference"),
+        ((40.0, 0.0), (0.0, 0.0), "no difference"),
+    ],
+)
+def test_a_pair_is_judged_only_where_the_spreads_do_not_touch(
+    old: tuple[float, float], new: tuple[float, float], said: str
+) -> None:
+    chart = pair_chart("Times", [Pair("float32", *old, *new)], ("old", "new"), "µs")
+    assert f">{said}<" in chart and f"float32, new: {new[0]:g} ± {new[1]:g} µs" in chart

@@ -195,6 +195,14 @@ def test_a_small_screen_scrolls_tables_not_the_page(visit: Visit, site: Path, pa
     assert visit.page.evaluate("document.documentElement.scrollWidth") == 340
 
 
+def test_a_small_screen_shows_states_and_the_newest_end_of_the_plot(visit: Visit, site: Path) -> None:
+    visit.page.set_viewport_size({"width": 390, "height": 800})
+    visit.page.goto((site / "index.html").as_uri())
+    for place in (visit.page.locator("#operators tbody .state").first, visit.page.locator(".chart .name").first):
+        box = place.bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390
+
+
 def test_all_can_be_read_without_script(browser: Browser, site: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

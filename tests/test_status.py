@@ -14,7 +14,7 @@ from rich.console import Console
 from pipeline.errors import UsageError
 from pipeline.manifest import MANIFEST, Manifest, Operator, State, Status, parse_manifest, targets_of
 from pipeline.manifest_file import load_manifest
-from pipeline.next_step import next_step, waiting
+from pipeline.next_step import next_step
 from pipeline.record import MacRecord, Record, load_mac_records, load_records, save
 from pipeline.report.status import (
     age,
@@ -24,6 +24,7 @@ from pipeline.report.status import (
     status_as_markdown,
     status_rows,
     status_summary,
+    waiting,
     with_status_table,
 )
 
@@ -102,6 +103,21 @@ def test_every_state_has_a_next_step_and_only_ends_have_none() -> None:
     assert waiting(manifest(*(operator(state, state.value) for state in State)))["a Mac"] == 2
 
 
+def test_what_a_check_found_comes_before_the_next_try() -> None:
+    entry, failed = operator(State.READY), {"check": "numerics", "outcome": "failed"}
+    record = Record("sign", "pocket", "1" * 40, "2026-11-30T02:00:00Z", "", "", [failed], [], "", "", "")
+    entries, records = manifest(entry), {"sign": record}
+    (row,) = status_rows(entries, records=records)
+    assert (row.next, row.cpu) == ("correct what numerics found", "numerics failed")
+    assert status_summary(entries, records).endswith("They wait for a correction (1).")
+    assert status_as_data([row], entries, NOW, records)["waiting"] == {"a correction": 1}
+    for later in (operator(State.BRANCHED), replace(entry, claim="https://github.com/a/b/pull/1")):
+        (row,) = status_rows(manifest(later), records=records)
+        assert row.next == next_step(later, manifest(later)).what
+    (row,) = status_rows(entries, records={"sign": replace(record, evidence=[{**failed, "outcome": "passed"}])})
+    assert row.next == "invoke migrate --op sign"
+
+
 @pytest.mark.parametrize(
     ("evidence", "said"),
     [
@@ -168,7 +184,7 @@ def test_table_and_summary() -> None:
         operator(State.HELD, "pow", reason="[bold]odd[/bold] | text"),
     )
     shown = io.StringIO()
-    print_status(Console(file=shown, width=160), status_rows(entries), entries, NOW)
+    print_status(Console(file=shown, width=160), status_rows(entries), status_summary(entries), NOW)
     lines = shown.getvalue().splitlines()
     assert " ".join(lines[0].split()) == "operator kind state CPU macOS pull request claim age next step"
     assert " ".join(lines[1].split()) == "sign unary proposed 1 passed not run #7 3 d review of #7"

@@ -61,7 +61,7 @@ class MacRun:
 def predict(expectation: Expectation, facts: KernelFacts) -> list[Judgement]:
     """What the facts say of one expectation: one judgement, or two where they decide only some of its dtypes."""
     if expectation.kind not in (Kind.XFAIL, Kind.COMPLEX):
-        return [Judgement(expectation, Verdict.KEPT, f"a {expectation.kind.value}: only a person can tell")]
+        return [Judgement(expectation, Verdict.KEPT, f"{expectation.kind.value}: only a person can tell")]
     missing = {name.removesuffix(".default") for name in _MISSING.findall(expectation.reason)}
     if missing and missing <= facts.implemented:
         return [Judgement(expectation, Verdict.PREDICTED, f"MPS has {', '.join(sorted(missing))} now")]

@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from pipeline.history import Point
 from pipeline.manifest import Manifest, Operator, State
-from pipeline.next_step import waiting
 from pipeline.page.diff import FileDiff, file_diffs
 from pipeline.page.heat import HeatMap, heat_maps
 from pipeline.page.timeline import Event, Version, timeline
 from pipeline.record import MacRecord, Record
 from pipeline.report.plot import Pair, pair_chart
-from pipeline.report.status import StatusRow, status_rows, status_summary
+from pipeline.report.status import StatusRow, status_rows, waiting
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ class Content:
     states: Mapping[str, int]
     waiting: Mapping[str, int]
     files: tuple[str, ...]
-    summary: str
     newest: str
 
 
@@ -67,9 +65,8 @@ def gather(inputs: Inputs) -> Content:
     return Content(
         pages=pages,
         states={state: count for state, count in counts.items() if count},
-        waiting=dict(waiting(manifest).most_common()),
+        waiting=dict(waiting(manifest, inputs.records).most_common()),
         files=tuple(sorted({stem for page in pages for stem in stems(page.row)})),
-        summary=status_summary(manifest),
         newest=max(_times(inputs), default=""),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -96,7 +97,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"when": _when, "link": _link, "stems": stems, "slug": lambda text: text.replace(" ", "-")}
+    environment.filters |= {
+        "when": _when,
+        "link": _link,
+        "stems": stems,
+        "ticks": _ticks,
+        "slug": lambda text: text.replace(" ", "-"),
+    }
     return environment
 
 
@@ -115,6 +122,14 @@ def _link(target: str) -> Markup:
     if not target.startswith(("https://", "http://")):
         return Markup("{}").format(target)
     return Markup('<a href="{}">{}</a>').format(target, short_link(target))
+
+
+def _ticks(text: str) -> Markup:
+    """`code` between backticks as code, all else as it is."""
+    pieces = re.split(r"`([^`\n]+)`", text)
+    return Markup("").join(
+        Markup("<code>{}</code>" if index % 2 else "{}").format(piece) for index, piece in enumerate(pieces)
+    )
 
 
 def _versions(releases: _Releases) -> list[str]:

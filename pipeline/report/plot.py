@@ -1,7 +1,7 @@
-"""Charts as SVG: lines over time, and bars with their spread. Drawn with classes, so that a page's style colours them.
+"""Charts as SVG: lines over time, and pairs of measurements with their spread.
 
-Every point carries its numbers as a title, and a chart names itself for a screen reader; what it shows must also stand
-on the page as a table.
+They are drawn with classes, so that a page's style colours them. Every point carries its numbers as a title, and a
+chart names itself for a screen reader; what it shows must also stand on the page as a table.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Pair:
 
 
 def pair_chart(title: str, pairs: Sequence[Pair], names: tuple[str, str], unit: str, *, style: str = "") -> str:
-    """Old above new, on one logarithmic axis, the spread as a whisker."""
-    left, row, top = 190, 36, 24
+    """Old and new as two marks on one logarithmic axis, the spread as a whisker, and at the right what they come to."""
+    left, row, top = 190, 34, 28
     height = top + row * len(pairs) + _BOTTOM
     chart = _chart(title, _WIDTH, height, style)
     values = [value for pair in pairs for value in (pair.old, pair.new) if value > 0] or [1.0]
@@ -97,7 +97,7 @@ def pair_chart(title: str, pairs: Sequence[Pair], names: tuple[str, str], unit: 
 
     def place(value: float) -> float:
         across = math.log10(max(value, low) / low) / math.log10(high / low)
-        return left + across * (_WIDTH - left - 24)
+        return left + across * (_WIDTH - left - _RIGHT)
 
     for power in range(round(math.log10(high / low)) + 1):
         x = place(low * 10**power)
@@ -105,18 +105,27 @@ def pair_chart(title: str, pairs: Sequence[Pair], names: tuple[str, str], unit: 
         _text(chart, x, height - _BOTTOM + 18, f"{low * 10**power:g} {unit}", "tick", "middle")
     for number, name in enumerate(names):
         legend = SubElement(chart, "g", {"class": f"series-{number}"})
-        _bar(legend, left + number * 110, left + number * 110 + 12, 5)
-        _text(legend, left + 18 + number * 110, 13, name, "name", "start")
+        _mark(legend, left + 5 + number * 110, 9)
+        _text(legend, left + 16 + number * 110, 13, name, "name", "start")
     for index, pair in enumerate(pairs):
-        y = top + index * row + 6
-        _text(chart, left - 10, y + 16, pair.name, "tick", "end")
+        middle = top + index * row + row / 2
+        _text(chart, left - 10, middle + 4, pair.name, "tick", "end")
+        _text(chart, _WIDTH - _RIGHT + 16, middle + 4, _verdict(pair), "tick", "start")
+        _line(chart, "grid", left, middle, place(high), middle)
         for number, (value, spread) in enumerate(((pair.old, pair.old_spread), (pair.new, pair.new_spread))):
             group = SubElement(chart, "g", {"class": f"series-{number}"})
-            middle = y + 5 + number * 12
-            bar = _bar(group, left, place(value), middle - 4)
-            SubElement(bar, "title").text = f"{pair.name}, {names[number]}: {value:g} ± {spread:g} {unit}"
             _line(group, "whisker", place(value - spread), middle, place(value + spread), middle)
+            mark = _mark(group, place(value), middle)
+            SubElement(mark, "title").text = f"{pair.name}, {names[number]}: {value:g} ± {spread:g} {unit}"
     return tostring(chart, encoding="unicode")
+
+
+def _verdict(pair: Pair) -> str:
+    """In words, and only where the spreads do not touch."""
+    if min(pair.old, pair.new) <= 0 or abs(pair.old - pair.new) <= pair.old_spread + pair.new_spread:
+        return "no difference"
+    ratio = max(pair.old, pair.new) / min(pair.old, pair.new)
+    return f"{ratio:.1f} times {'faster' if pair.new < pair.old else 'slower'}"
 
 
 def _chart(title: str, width: float, height: float, style: str) -> Element:
@@ -156,9 +165,8 @@ def _line(parent: Element, kind: str, x1: float, y1: float, x2: float, y2: float
     SubElement(parent, "line", {"class": kind, "x1": _n(x1), "y1": _n(y1), "x2": _n(x2), "y2": _n(y2)})
 
 
-def _bar(parent: Element, start: float, end: float, top: float) -> Element:
-    size = {"x": _n(start), "y": _n(top), "width": _n(max(end - start, 1)), "height": "8"}
-    return SubElement(parent, "rect", {"class": "bar", **size})
+def _mark(parent: Element, x: float, y: float) -> Element:
+    return SubElement(parent, "circle", {"class": "mark", "cx": _n(x), "cy": _n(y), "r": "5"})
 
 
 def _text(parent: Element, x: float, y: float, text: str, kind: str, anchor: str) -> None:

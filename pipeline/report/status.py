@@ -13,13 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.errors import UsageError
+from pipeline.findings import Outcome
 from pipeline.forge.marker import BEGIN, END, replace_ours
 from pipeline.manifest import Manifest, Operator, State, Status
-from pipeline.next_step import next_step, short_link, waiting
+from pipeline.next_step import DONE, NextStep, next_step, short_link
 from pipeline.record import Record
 from pipeline.report.plan import say
 
 _STYLES = {State.LANDED: "green", State.PROPOSED: "cyan", State.REJECTED: "red", State.REVERTED: "red"}
+_WITHOUT_BRANCH = (State.LISTED, State.READY, State.CHECKED)
 _DECIDED = (State.PROPOSED, State.LANDED, State.REJECTED, State.REVERTED, State.SUPERSEDED)
 
 
@@ -64,7 +66,7 @@ def status_rows(
     ]
 
 
-def print_status(console: Console, rows: Sequence[StatusRow], manifest: Manifest, now: datetime) -> None:
+def print_status(console: Console, rows: Sequence[StatusRow], summary: str, now: datetime) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("operator", "kind", "state", "CPU", "macOS", "pull request", "claim", "age", "next step"):
         table.add_column(heading, no_wrap=heading in ("operator", "state", "claim", "age"), overflow="fold")
@@ -73,7 +75,7 @@ def print_status(console: Console, rows: Sequence[StatusRow], manifest: Manifest
         cells = (row.operator, row.kind, row.state, row.cpu, row.macos, *links, age(row.since, now), row.next)
         table.add_row(*(Text(cell) for cell in cells), style=_STYLES.get(State(row.state)))
     console.print(table)
-    say(console, status_summary(manifest))
+    say(console, summary)
 
 
 def status_as_markdown(manifest: Manifest) -> str:
@@ -90,22 +92,30 @@ def status_as_markdown(manifest: Manifest) -> str:
     return "\n".join([*lines, "", status_summary(manifest)])
 
 
-def status_as_data(rows: Sequence[StatusRow], manifest: Manifest, now: datetime) -> dict[str, object]:
-    """`statuses` are what the manifest holds, word by word; `age_days` is None where it holds no time."""
+def status_as_data(
+    rows: Sequence[StatusRow], manifest: Manifest, now: datetime, records: Mapping[str, Record] = {}
+) -> dict[str, object]:
+    """`status` is what the manifest holds, word by word; `age_days` is None where it holds no time."""
     statuses = {operator.name: operator.status.as_mapping() for operator in manifest.operators}
     return {
         "operators": [
             {**asdict(row), "age_days": _days(row.since, now), "status": statuses[row.operator]} for row in rows
         ],
         "counts": dict(_counts(manifest)),
-        "waiting": dict(waiting(manifest).most_common()),
+        "waiting": dict(waiting(manifest, records).most_common()),
     }
 
 
-def status_summary(manifest: Manifest) -> str:
+def waiting(manifest: Manifest, records: Mapping[str, Record] = {}) -> Counter[str]:
+    """How many operators wait for each kind of thing; those that are done are left out."""
+    rows = status_rows(manifest, records=records)
+    return Counter(row.waits_for for row in rows if row.waits_for != DONE)
+
+
+def status_summary(manifest: Manifest, records: Mapping[str, Record] = {}) -> str:
     """One line: how many operators in each state, and what most of them wait for."""
     counts = ", ".join(f"{count} {state}" for state, count in _counts(manifest).items())
-    blocked = ", ".join(f"{what} ({count})" for what, count in waiting(manifest).most_common(3))
+    blocked = ", ".join(f"{what} ({count})" for what, count in waiting(manifest, records).most_common(3))
     text = f"{len(manifest.operators)} operators: {counts or 'none'}"
     return f"{text}. They wait for {blocked}." if blocked else f"{text}."
 
@@ -155,7 +165,7 @@ def cpu_result(evidence: str) -> str:
 
 
 def _row(operator: Operator, manifest: Manifest, record: Record | None) -> StatusRow:
-    status, step = operator.status, next_step(operator, manifest)
+    status, step = operator.status, _step(operator, manifest, record)
     evidence = status.evidence
     if not evidence and record is not None:
         evidence = "; ".join(f"{result['check']} {result['outcome']}" for result in record.evidence)
@@ -175,6 +185,15 @@ def _row(operator: Operator, manifest: Manifest, record: Record | None) -> Statu
         waits_for=step.waits_for,
         files=(targets.kernel, targets.host) if targets is not None else (),
     )
+
+
+def _step(operator: Operator, manifest: Manifest, record: Record | None) -> NextStep:
+    """As the manifest has it, but for an operator whose last checks failed: that comes first."""
+    if record is not None and not record.commit and not operator.claim and operator.status.state in _WITHOUT_BRANCH:
+        failed = [result["check"] for result in record.evidence if result["outcome"] == Outcome.FAILED.value]
+        if failed:
+            return NextStep(f"correct what {' and '.join(failed)} found", "a correction")
+    return next_step(operator, manifest)
 
 
 def _is_in(row: StatusRow, file: str) -> bool:

@@ -122,7 +122,13 @@ function setUpTable(table) {
   readAddress();
 }
 
+// Where a chart over time does not fit, its newest end is what one wants to see.
+function showNewest() {
+  for (const place of document.querySelectorAll(".scroll:has(> .chart)")) place.scrollLeft = place.scrollWidth;
+}
+
 setUpTheme();
 showAges();
+if (document.getElementById("operators") !== null) showNewest();
 const table = document.getElementById("operators");
 if (table !== null) setUpTable(table);
