@@ -20,7 +20,7 @@ from tasks.command import JSON, command, wide_console
         "state": "only operators in this state (repeatable)",
         "file": "only operators that go into this file, by path or stem, such as UnaryKernel (repeatable)",
         "json": JSON,
-        "markdown": "print the whole table as Markdown",
+        "markdown": "print Markdown instead of text",
         "readme": "bring the table in README.md up to date",
         "issue": "upstream's tracking issue to write the table into, between our marks",
     },
@@ -40,22 +40,29 @@ def status(
     from pipeline.manifest import MANIFEST
     from pipeline.manifest_file import load_manifest
     from pipeline.record import load_records
-    from pipeline.report.status import print_status, status_as_data, status_as_markdown, status_rows, status_summary
+    from pipeline.report.status import (
+        manifest_as_markdown,
+        print_status,
+        status_as_data,
+        status_as_markdown,
+        status_rows,
+        status_summary,
+    )
 
     manifest = load_manifest(tasks.ROOT / MANIFEST)
     records = load_records(tasks.ROOT)
-    rows = status_rows(manifest, state, file, records)
+    rows, summary = status_rows(manifest, state, file, records), status_summary(manifest, records)
     now = datetime.now(UTC)
     if issue:
-        print(write_into_issue(manifest, issue, status_as_markdown(manifest), os.environ))
+        print(write_into_issue(manifest, issue, manifest_as_markdown(manifest), os.environ))
     elif readme:
         print(refresh_readme())
     elif markdown:
-        print(status_as_markdown(manifest))
+        print(status_as_markdown(rows, summary))
     elif json:
         print(json_format.dumps(status_as_data(rows, manifest, now, records), indent=2))
     else:
-        print_status(wide_console(), rows, status_summary(manifest, records), now)
+        print_status(wide_console(), rows, summary, now)
     return 0
 
 

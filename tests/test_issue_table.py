@@ -12,7 +12,7 @@ from pipeline.errors import PipelineError, UsageError
 from pipeline.forge.issue_table import write_into_issue
 from pipeline.forge.marker import BEGIN, END
 from pipeline.manifest import State, Status
-from pipeline.report.status import status_as_markdown
+from pipeline.report.status import manifest_as_markdown
 from tests.forge_site import TOKEN, UPSTREAM, Site, make_manifest, open_site, with_status
 from tests.github_stand_in.world import Actor
 
@@ -32,7 +32,7 @@ def environment(site: Site) -> dict[str, str]:
 
 def test_only_between_the_marks(site: Site) -> None:
     issue = site.world.add_issue(site.upstream, "Tracking", f"Hello\n{BEGIN}\nold\n{END}\nBye @bo", "ada")
-    table = status_as_markdown(MANIFEST)
+    table = manifest_as_markdown(MANIFEST)
     assert write_into_issue(MANIFEST, 1, table, environment(site)).startswith("written into http")
     assert issue.body.startswith(f"Hello\n{BEGIN}\n| operator |") and issue.body.endswith(f"{END}\nBye @bo")
     assert "| `abs` |  | held | not run | not run |  | [#1](https://x/1) |  | by ada \\| later |" in issue.body

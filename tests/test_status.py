@@ -19,9 +19,9 @@ from pipeline.record import MacRecord, Record, load_mac_records, load_records, s
 from pipeline.report.status import (
     age,
     cpu_result,
+    manifest_as_markdown,
     print_status,
     status_as_data,
-    status_as_markdown,
     status_rows,
     status_summary,
     waiting,
@@ -197,7 +197,7 @@ def test_table_and_summary() -> None:
             "someone else's pull request (1), a person's decision (1)."
         )
     )
-    markdown = status_as_markdown(entries).splitlines()
+    markdown = manifest_as_markdown(entries).splitlines()
     assert markdown[2] == (
         f"| `sign` | unary | proposed | 1 passed | not run | [#7]({PULL}) |  | 2026-11-27 | review of #7 |"
     )

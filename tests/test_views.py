@@ -68,6 +68,8 @@ def test_status_follows_the_manifest_and_what_ran_here(run: Run, project: Path) 
     assert lines[1].endswith("invoke approve --op sign --by NAME")
     data = json.loads(run("status", "--state", "tested", "--json")[1])
     assert [row["operator"] for row in data["operators"]] == ["sign"] and data["waiting"]["a person's approval"] == 1
+    table = run("status", "--state", "tested", "--markdown")[1].splitlines()
+    assert len(table) == 5 and table[2].startswith("| `sign` | unary | tested | numerics failed, 1 passed |")
     assert run("status", "--state", "done")[0] == 2
 
 

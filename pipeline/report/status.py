@@ -21,6 +21,7 @@ from pipeline.record import Record
 from pipeline.report.plan import say
 
 _STYLES = {State.LANDED: "green", State.PROPOSED: "cyan", State.REJECTED: "red", State.REVERTED: "red"}
+_STEP_WIDTH = 24
 _WITHOUT_BRANCH = (State.LISTED, State.READY, State.CHECKED)
 _DECIDED = (State.PROPOSED, State.LANDED, State.REJECTED, State.REVERTED, State.SUPERSEDED)
 
@@ -69,27 +70,30 @@ def status_rows(
 def print_status(console: Console, rows: Sequence[StatusRow], summary: str, now: datetime) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("operator", "kind", "state", "CPU", "macOS", "pull request", "claim", "age", "next step"):
-        table.add_column(heading, no_wrap=heading in ("operator", "state", "claim", "age"), overflow="fold")
+        kept = heading in ("operator", "state", "claim", "age")
+        width = _STEP_WIDTH if heading == "next step" else None
+        table.add_column(heading, no_wrap=kept, overflow="fold", min_width=width)
     for row in rows:
         links = short_link(row.pull_request), short_link(row.claim)
         cells = (row.operator, row.kind, row.state, row.cpu, row.macos, *links, age(row.since, now), row.next)
-        table.add_row(*(Text(cell) for cell in cells), style=_STYLES.get(State(row.state)))
+        shown = (Text(cell, style="red" if " failed" in cell else "") for cell in cells)
+        table.add_row(*shown, style=_STYLES.get(State(row.state)))
     console.print(table)
     say(console, summary)
 
 
-def status_as_markdown(manifest: Manifest) -> str:
-    """The table for a README or an issue. It holds dates instead of ages: the same manifest gives the same text."""
+def status_as_markdown(rows: Sequence[StatusRow], summary: str) -> str:
+    """The table with dates instead of ages: the same rows give the same text."""
     lines = [
         "| operator | kind | state | CPU | macOS | pull request | claim | since | next step |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in status_rows(manifest):
+    for row in rows:
         step = f"`{row.next}`" if row.next.startswith("invoke ") else row.next
         links = (_link(row.pull_request), _link(row.claim))
         cells = (f"`{row.operator}`", row.kind, row.state, row.cpu, row.macos, *links, row.since[:10], step)
         lines.append("| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([*lines, "", status_summary(manifest)])
+    return "\n".join([*lines, "", summary])
 
 
 def status_as_data(
@@ -120,9 +124,14 @@ def status_summary(manifest: Manifest, records: Mapping[str, Record] = {}) -> st
     return f"{text}. They wait for {blocked}." if blocked else f"{text}."
 
 
+def manifest_as_markdown(manifest: Manifest) -> str:
+    """For a README or an issue: all operators, by what the manifest alone says."""
+    return status_as_markdown(status_rows(manifest), status_summary(manifest))
+
+
 def with_status_table(readme: str, manifest: Manifest, path: str) -> str:
     """The README with the table between the marks. Raises UsageError when it does not have each mark once."""
-    text = replace_ours(readme, status_as_markdown(manifest))
+    text = replace_ours(readme, manifest_as_markdown(manifest))
     if text is None:
         raise UsageError("has no place for the table", path=path, hint=f"add the lines {BEGIN} and {END}, once each")
     return text
