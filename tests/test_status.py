@@ -197,6 +197,9 @@ def test_table_and_summary() -> None:
             "someone else's pull request (1), a person's decision (1)."
         )
     )
+    shown = io.StringIO()
+    print_status(Console(file=shown, width=160), status_rows(entries, [State.HELD.value]), "", NOW)
+    assert " ".join(shown.getvalue().split()).startswith("operator kind state CPU macOS next step pow unary held")
     markdown = manifest_as_markdown(entries).splitlines()
     assert markdown[2] == (
         f"| `sign` | unary | proposed | 1 passed | not run | [#7]({PULL}) |  | 2026-11-27 | review of #7 |"

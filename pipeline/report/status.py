@@ -21,7 +21,7 @@ from pipeline.record import Record
 from pipeline.report.plan import say
 
 _STYLES = {State.LANDED: "green", State.PROPOSED: "cyan", State.REJECTED: "red", State.REVERTED: "red"}
-_STEP_WIDTH = 24
+_MAY_GO = ("pull request", "claim", "age")
 _WITHOUT_BRANCH = (State.LISTED, State.READY, State.CHECKED)
 _DECIDED = (State.PROPOSED, State.LANDED, State.REJECTED, State.REVERTED, State.SUPERSEDED)
 
@@ -68,16 +68,22 @@ def status_rows(
 
 
 def print_status(console: Console, rows: Sequence[StatusRow], summary: str, now: datetime) -> None:
+    """Columns that are empty all the way down make room for the others."""
+    headings = ("operator", "kind", "state", "CPU", "macOS", "pull request", "claim", "age", "next step")
+    lines = [
+        (
+            *(row.operator, row.kind, row.state, row.cpu, row.macos),
+            *(short_link(row.pull_request), short_link(row.claim), age(row.since, now), row.next),
+        )
+        for row in rows
+    ]
+    used = [at for at, heading in enumerate(headings) if heading not in _MAY_GO or any(line[at] for line in lines)]
     table = Table(box=None, pad_edge=False)
-    for heading in ("operator", "kind", "state", "CPU", "macOS", "pull request", "claim", "age", "next step"):
-        kept = heading in ("operator", "state", "claim", "age")
-        width = _STEP_WIDTH if heading == "next step" else None
-        table.add_column(heading, no_wrap=kept, overflow="fold", min_width=width)
-    for row in rows:
-        links = short_link(row.pull_request), short_link(row.claim)
-        cells = (row.operator, row.kind, row.state, row.cpu, row.macos, *links, age(row.since, now), row.next)
-        shown = (Text(cell, style="red" if " failed" in cell else "") for cell in cells)
-        table.add_row(*shown, style=_STYLES.get(State(row.state)))
+    for at in used:
+        table.add_column(headings[at], no_wrap=headings[at] in ("operator", "state", "claim", "age"), overflow="fold")
+    for row, line in zip(rows, lines, strict=True):
+        cells = (Text(line[at], style="red" if " failed" in line[at] else "") for at in used)
+        table.add_row(*cells, style=_STYLES.get(State(row.state)))
     console.print(table)
     say(console, summary)
 
