@@ -48,7 +48,9 @@ def test_commands_print_what_is_shown(name: str, project: tuple[Path, dict[str, 
         where, shown = f"{name}:{command.line}: {command.text}", docs.printed(ran)
         assert ran.code == command.code, f"{where}: exit code {ran.code}\n{ran.err}"
         assert docs.fits(command.expected, shown), (
-            f"{where} prints\n" + "\n".join(shown) + f"\n`python -m tests.docs {name}` writes it into the page"
+            f"{where} prints\n"
+            + "\n".join(shown)
+            + f"\n`python -m tests.docs {name}` writes it into the page, except where `...` stands"
         )
 
 
