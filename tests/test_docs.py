@@ -22,7 +22,7 @@ from tests import docs
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-LANGUAGES = {"console", "python", "yaml", "text", "metal", "objc"}
+LANGUAGES = {"console", "python", "yaml", "text", "metal", "objc", "diff"}
 _DOWNLOADS = "it downloads torch and a compiler"
 NOT_RUN = {
     "docs/tutorial.md": {
