@@ -9,6 +9,8 @@ import pytest
 
 from pipeline.findings import Outcome
 from pipeline.numerics.check import run
+from pipeline.numerics.job import Job
+from tests.project import ROOT
 from tests.shader_faults import KERNELS, assert_silent, changed_headers, check, job, messages
 
 
@@ -119,6 +121,22 @@ def test_a_stub_without_any_guard_is_warned_about() -> None:
     result = run(replace(job("hardsigmoid"), stub=stub, dtypes=("float32", "int32")))
     assert result.result.outcome is Outcome.PASSED
     assert any("on int32" in text for text in messages(result, "numerics/unguarded-dtype"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtypes"),
+    [("ceil", ("float32", "int32")), ("sgn", ("float32", "complex64")), ("sign", ("float32", "complex64"))],
+    ids=["answered before the stub", "left to another stub", "refused before the stub"],
+)
+def test_a_dtype_that_never_gets_to_the_stub_needs_no_guard(operator: str, dtypes: tuple[str, ...]) -> None:
+    kernel, stub = (ROOT / "kernels" / f"{operator}.metal", ROOT / "stubs" / f"{operator}.mm")
+    assert "TORCH_CHECK" not in stub.read_text()
+    assert run(Job(operator, kernel.read_text(), stub.read_text(), dtypes=dtypes)).result.findings == ()
+
+
+def test_kernels_may_walk_backwards_from_where_an_operand_is_bound() -> None:
+    kernel, stub = (ROOT / "kernels" / "flip.metal", ROOT / "stubs" / "flip.mm")
+    assert run(Job("flip", kernel.read_text(), stub.read_text(), dtypes=("float32",))).result.findings == ()
 
 
 def test_a_dtype_the_cpu_serves_must_be_registered() -> None:

@@ -163,11 +163,14 @@ def _argument(argument: Argument, tensors: Sequence[torch.Tensor], cpu_scalars: 
 
 
 def as_bound(tensor: torch.Tensor, offset: int) -> torch.Tensor:
-    """A tensor whose first element is the one `offset` bytes after that of `tensor`."""
+    """A tensor whose first element is the one `offset` bytes after that of `tensor`.
+
+    Its stride of 0 says that it stands for a place alone: strides lead anywhere from there, backwards in aten::flip.
+    """
     if offset == 0:
         return tensor
     start = tensor.storage_offset() + offset // tensor.element_size()
-    return tensor.as_strided((1,), (1,), start)
+    return tensor.as_strided((1,), (0,), start)
 
 
 def by_value(scalar: torch.Tensor) -> torch.Tensor:

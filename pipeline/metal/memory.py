@@ -133,7 +133,12 @@ def _granule(view: torch.Tensor) -> int:
 
 
 def _mask(block: _Block) -> torch.Tensor | None:
-    """Per byte of a storage, whether a bound view has it; None when the views have all of it."""
+    """Per byte of a storage, whether a bound view has it; None when the views have all of it.
+
+    Also None where a view is one element of stride 0, which is taken for a place that strides lead anywhere from.
+    """
+    if any(view.shape == (1,) and view.stride() == (0,) for view in block.views):
+        return None
     if any(view.is_contiguous() and view.nbytes == block.size for view in block.views):
         return None
     mask = torch.zeros(block.size, dtype=torch.uint8)

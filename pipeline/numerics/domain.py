@@ -31,6 +31,15 @@ def survives(target: Target, arguments: dict[str, Any]) -> bool:
     return not _died(lambda: evaluate(target, arguments))
 
 
+def refused_everywhere(target: Target, arguments: dict[str, Any]) -> bool:
+    """Whether the operator refuses the call itself, and not for want of a CPU kernel."""
+    try:
+        evaluate(target, arguments)
+    except ReferenceRefusedError as refusal:
+        return "not implemented for" not in str(refusal)
+    return False
+
+
 def _low(degree: Any) -> Any:
     if isinstance(degree, torch.Tensor):
         ordered = not degree.is_complex() and degree.dtype is not torch.bool

@@ -19,7 +19,7 @@ from pipeline.numerics import layouts, truth
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.compare import by_reason, compare
-from pipeline.numerics.domain import answerable
+from pipeline.numerics.domain import answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
@@ -93,8 +93,13 @@ class Session:
     def probe(self, case: Case) -> None:
         """A dtype that the CPU refuses: the host must refuse it too, rather than ask for a kernel that is not there.
 
-        Where the host refuses some dtypes, one that it lets through by mistake is an error, else a warning.
+        Where the host refuses some dtypes, one that it lets through by mistake is an error, else a warning. What a
+        part of ATen that all devices share refuses or answers does not get to the host.
         """
+        if not self.target.serves(case.arguments) or (
+            self.host.guarded and refused_everywhere(self.target, case.arguments)
+        ):
+            return
         given = case.arguments[self.target.inputs[0]]
         outputs = [layouts.place_output(tuple(given.shape), given.dtype, "dense").view]
         invocation = Invocation(self.target, outputs, case.arguments, given.dtype)
