@@ -125,7 +125,7 @@ def test_a_stub_without_any_guard_is_warned_about() -> None:
 
 @pytest.mark.parametrize(
     ("operator", "dtypes"),
-    [("ceil", ("float32", "int32")), ("sgn", ("float32", "complex64")), ("sign", ("float32", "complex64"))],
+    [("ceil", ("float32", "int32")), ("sgn", ("float32", "complex64")), ("signbit", ("float32", "complex64"))],
     ids=["answered before the stub", "left to another stub", "refused before the stub"],
 )
 def test_a_dtype_that_never_gets_to_the_stub_needs_no_guard(operator: str, dtypes: tuple[str, ...]) -> None:
