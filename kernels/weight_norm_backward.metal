@@ -4,7 +4,7 @@ using namespace metal;
 using namespace c10::metal;
 
 // grad_g = sum(grad_w * v) / norm
-// grad_v = g / norm * (grad_w - v * grad_g / norm)
+// grad_v = g / norm * grad_w - v * (g / norm * grad_g / norm)
 // One threadgroup per slice of v along the dimension that is kept. Strides are
 // those from slice to slice and from element to element.
 template <typename T>
@@ -34,11 +34,12 @@ kernel void weight_norm_backward(
     grad_g[slice] = static_cast<T>(along);
   }
   const float factor = static_cast<float>(g[slice]) / norm;
+  const float radial = factor * along / norm;
   for (long i = thread_index; i < size; i += threads) {
     const long offset = start + i * strides.y;
     const float grad = static_cast<float>(grad_w[offset]);
     const float x = static_cast<float>(v[offset]);
-    grad_v[offset] = static_cast<T>(factor * (grad - x * (along / norm)));
+    grad_v[offset] = static_cast<T>(factor * grad - x * radial);
   }
 }
 

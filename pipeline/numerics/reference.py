@@ -166,7 +166,9 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
             continue
         for one_rounding in (1.0 - 2.0**-23, 1.0 + 2.0**-23):
-            moved_arguments = target.refreshed({**wide_arguments, name: tensor * one_rounding})
+            moved_arguments = {**wide_arguments, name: tensor * one_rounding}
+            if name not in target.derived:  # else it would move back
+                moved_arguments = target.refreshed(moved_arguments)
             try:
                 moved = evaluate(target, moved_arguments)
             except ReferenceRefusedError:
