@@ -54,6 +54,9 @@ SPREAD = {
     "softmax_backward": Pattern.ROWS,  # rows that stay
     "flip": Pattern.HELPER,  # the iterator steps backwards
     "dot": Pattern.ELEMENTS,  # neither an iterator nor rows
+    "glu_backward": Pattern.ELEMENTS,  # functions of its own; the schema's order is not the reference's
+    "reflection_pad1d_backward": Pattern.ELEMENTS,  # structured, with a list of numbers
+    "eye": Pattern.ELEMENTS,  # overloads that share a name, and nothing that is read
     "special_airy_ai": Pattern.HELPER,  # new
     "special_legendre_polynomial_p": Pattern.HELPER,  # new, binary, not in the manifest
 }
@@ -173,9 +176,18 @@ def test_what_cannot_be_drafted_says_why(name: str, error: type[Exception], word
         facts_of(name, campaign().manifest, campaign().snapshot)
 
 
-def test_functions_that_read_different_tensors_take_an_entry_each() -> None:
-    with pytest.raises(Refusal, match="read different tensors"):
-        draft(facts("weight_norm"), reference("weight_norm"))
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bucketize", "read different tensors, which takes a kernel for each; give each an entry of its own"),
+        ("median", "give different numbers of results, which takes a kernel for each"),
+        ("rrelu_with_noise", "writes noise and returns more than that; write it by hand"),
+        ("_fused_adam_", "there is no skeleton for"),
+    ],
+)
+def test_functions_that_no_skeleton_fits_are_refused(name: str, words: str) -> None:
+    with pytest.raises(Refusal, match=re.escape(words)):
+        draft(facts(name), reference(name))
 
 
 def test_the_reference_comes_from_a_process_of_its_own() -> None:

@@ -142,7 +142,8 @@ def _functions(operator: Operator, entries: Sequence[Entry], after: SourceTree) 
         found += functions_of(after, entry, name)
     if not found:
         raise Refusal(f"torchgen declares no function for {entries[0].func}", hint="`invoke check` says more")
-    return tuple(dict.fromkeys(found))
+    # Rows of several overloads may name overloaded functions: each is found for each.
+    return tuple({(each.name, each.parameters): each for each in reversed(found)}.values())[::-1]
 
 
 def _opinfos(operator: Operator, snapshot: Snapshot) -> tuple[OpInfo, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pipeline.authoring.dtypes import registrations
 from pipeline.authoring.facts import Facts
@@ -66,11 +66,23 @@ def _refuse_foreign(functions: Sequence[Function]) -> None:
         if not plain or not (function.outputs or function.operands):
             signature = f"{function.returns or 'void'} ({', '.join(each.type for each in function.parameters)})"
             raise Refusal(f"there is no skeleton for {function.name}: {signature}", hint="write it by hand")
-        if set(function.operands) != set(functions[0].operands):
+        if function.outputs and re.search(r"Tensor\b(?!&)", function.returns):
+            written = ", ".join(function.outputs)
+            raise Refusal(f"{function.name} writes {written} and returns more than that", hint="write it by hand")
+        apart = next((what for what, of in _COMMON.items() if of(function) != of(functions[0])), None)
+        if apart is not None:
             raise Refusal(
-                f"{functions[0].name} and {function.name} read different tensors, which takes a kernel for each",
+                f"{functions[0].name} and {function.name} {apart}, which takes a kernel for each",
                 hint="give each an entry of its own in the manifest",
             )
+
+
+_COMMON: Mapping[str, Callable[[Function], object]] = {
+    "read different tensors": lambda function: set(function.operands),
+    "give different numbers of results": lambda function: function.result_count,
+    "do not both take a dim": lambda function: "int64_t dim" in map(str, function.parameters),
+}
+"""What the functions of one kernel share."""
 
 
 def _tensors(facts: Facts, iterates: bool, reference: Reference) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -83,8 +95,11 @@ def _tensors(facts: Facts, iterates: bool, reference: Reference) -> tuple[tuple[
             signature = ", ".join(facts.stub.parameters)
             raise Refusal(f"nothing tells what {facts.stub.name} writes: ({signature})", hint="write the stub by hand")
         return tuple(each.name for each in given if each.name not in outputs), outputs
-    inputs = _distinct(reference.inputs or _operands(facts))
-    outputs = _outputs(facts)[: reference.outputs]
+    if facts.functions and not iterates:
+        # They hand on what they are given; what the reference reads may come in another order.
+        inputs, outputs = _distinct(facts.functions[0].operands), _outputs(facts)
+    else:
+        inputs, outputs = _distinct(reference.inputs or _operands(facts)), _outputs(facts)[: reference.outputs]
     return inputs, tuple(f"{name}_result" if name in inputs else name for name in outputs)
 
 
