@@ -100,9 +100,10 @@ def watch_operator(campaign: Campaign, name: str, kernel: str, stub: str, dtype:
         with WarmProcess() as warm:
             for saved in chain([time.time()], saves):
                 now = subject.check(warm.check)
-                print_verdict(console, now, Difference.between(verdict, now), time.time() - saved)
+                # An interrupt may come at any moment: what is shown is what counts.
+                difference, verdict = Difference.between(verdict, now), now
+                print_verdict(console, verdict, difference, time.time() - saved)
                 sys.stdout.flush()
-                verdict = now
     except KeyboardInterrupt:
         print_end(console, subject)
     return 0 if verdict is not None and verdict.passed else 1
