@@ -107,7 +107,7 @@ def plan_many(campaign: Campaign, count: int) -> list[Changeset]:
     """`count` plans: the operators that are ready, in turn, under names of their own where they come again."""
     operators = campaign.operators([], True)
     turns = [operators[number % len(operators)] for number in range(count)]
-    plans = [campaign.plan(operator) for operator in turns]
+    plans = [campaign.first_plan(operator) for operator in turns]
     return [
         replace(plan, operator=replace(plan.operator, name=f"{plan.operator.name}_{number}"))
         for number, plan in enumerate(plans)

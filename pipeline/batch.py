@@ -130,7 +130,7 @@ def _repository(campaign: Campaign) -> Repository:
 
 def _plan(campaign: Campaign, operator: Operator) -> Migrated:
     try:
-        changeset = campaign.plan(operator)
+        changeset = campaign.first_plan(operator)
     except PipelineError as error:
         return Migrated(operator.name, error=str(error))
     return Migrated(operator.name, changeset, error="; ".join(changeset.gaps))
@@ -138,9 +138,13 @@ def _plan(campaign: Campaign, operator: Operator) -> Migrated:
 
 def _check(campaign: Campaign, planned: Migrated) -> Migrated:
     assert planned.changeset is not None
-    evidence = campaign.check(planned.changeset)
-    error = "" if evidence.passed else "a check failed, so nothing was committed"
-    return replace(planned, evidence=evidence, error=error)
+    try:
+        changeset = campaign.settle(planned.changeset)
+        evidence = campaign.check(changeset)
+    except PipelineError as error:
+        return replace(planned, error=str(error))
+    failed = "" if evidence.passed else "a check failed, so nothing was committed"
+    return replace(planned, changeset=changeset, evidence=evidence, error=failed)
 
 
 def _commit(campaign: Campaign, repository: Repository, done: Iterable[Future[Migrated]]) -> Iterator[Migrated]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.changeset import Changeset
 from pipeline.checks.remembered import key_of_tree, remembered_evidence
-from pipeline.checks.run import Alone, Subject, check_kernel, run_checks
+from pipeline.checks.run import Alone, Subject, check_kernel, run_checks, run_samples
 from pipeline.errors import PipelineError, UsageError
 from pipeline.findings import Evidence
 from pipeline.manifest import MANIFEST, NO_FRAGMENT, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest, save_new_operators
-from pipeline.migration import Fragments, plan
+from pipeline.migration import Fragments, awaits_samples, plan
 from pipeline.open_source import Source, open_source
 from pipeline.proofs import load_proof
 from pipeline.rules import EVERY_RULE, Selection, require_known_suppressions
 from pipeline.snapshot import Snapshot
 from pipeline.source import SourceTree
 
+# The parsed views of a tree are made when first asked for.
+_planning = threading.Lock()
 _NOT_READY = (State.LISTED, State.HELD, State.REJECTED, State.SUPERSEDED, State.LANDED)
 
 
@@ -60,7 +65,33 @@ class Campaign:
         return self.manifest.operator(name)
 
     def plan(self, operator: Operator) -> Changeset:
-        return plan(operator, self.fragments(operator), self.snapshot)
+        """The plan, with what the kernel's samples show on this CPU where a test expectation depends on it."""
+        return self.settle(self.first_plan(operator))
+
+    def plan_all(self, operators: Sequence[Operator], tell: Callable[[str], None]) -> list[Changeset]:
+        """Plans in the order given; kernels whose samples are awaited run side by side, `tell` hears of each plan."""
+
+        def settled(changeset: Changeset) -> Changeset:
+            done = self.settle(changeset)
+            tell(changeset.operator.name)
+            return done
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(settled, (self.first_plan(operator) for operator in operators)))
+
+    def first_plan(self, operator: Operator) -> Changeset:
+        """The plan as far as it goes without running the kernel."""
+        with _planning:
+            return plan(operator, self.fragments(operator), self.snapshot)
+
+    def settle(self, changeset: Changeset) -> Changeset:
+        """Plan again once the samples have run, if anything waits for them. Several threads may settle at once."""
+        operator, fragments = changeset.operator, self.fragments(changeset.operator)
+        if not (changeset.complete and fragments.kernel and awaits_samples(operator, self.snapshot)):
+            return changeset
+        samples = run_samples(Subject(changeset, fragments, self.root / ".cache"))
+        with _planning:
+            return plan(operator, replace(fragments, samples=samples), self.snapshot)
 
     def on(self, tree: SourceTree) -> Campaign:
         """The same on another tree, such as this one with an operator migrated."""

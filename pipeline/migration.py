@@ -10,7 +10,7 @@ from typing import Literal
 from pipeline.changeset import Changeset, Edit, EditKind, FileChange
 from pipeline.edits import dispatch
 from pipeline.edits.expectation_reader import Expectation
-from pipeline.edits.forecast import KernelFacts, MacRun, Verdict, predict, proven
+from pipeline.edits.forecast import KernelFacts, MacRun, Verdict, needs_samples, predict, proven
 from pipeline.edits.fragment import read_fragment
 from pipeline.edits.host import HostEdit, RemovedItem, place_fragment, remove_legacy
 from pipeline.edits.kernel import merge_kernel
@@ -23,15 +23,24 @@ from pipeline.source import NATIVE_FUNCTIONS, OPERATIONS
 
 
 @dataclass(frozen=True)
+class Samples:
+    """The dtypes for which the kernel's OpInfo samples came out on a CPU as they should, and those where not."""
+
+    agrees: frozenset[str]
+    differs: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Fragments:
     """The text of the handwritten kernel and host stub; None where there is none yet, empty where none is needed.
 
-    `proof` is what tests on a Mac said of the expectations.
+    `proof` is what tests on a Mac said of the expectations, `samples` what the CPU said of the kernel.
     """
 
     kernel: str | None = None
     host: str | None = None
     proof: MacRun | None = None
+    samples: Samples | None = None
 
 
 @dataclass
@@ -237,7 +246,7 @@ def _remove_expectations(draft: _Draft, fragments: Fragments) -> None:
     operator = draft.operator
     all_of_them = draft.snapshot.expectations
     concerned = all_of_them.concerning(operator.name, *operator.opinfo)
-    facts = KernelFacts(shared_path=operator.dispatch is Dispatch.COLLAPSE)
+    facts = _facts(draft, fragments.samples)
     void = _refuted(draft, concerned, fragments.proof)
     places = {(each.path, each.line, each.column) for each in void}
     kept = [each for each in concerned if (each.path, each.line, each.column) not in places]
@@ -250,6 +259,27 @@ def _remove_expectations(draft: _Draft, fragments: Fragments) -> None:
             draft.left.append(f"{judgement.expectation}: {judgement.reason}")
     for path, content in all_of_them.remove(void).items():
         draft.texts[path] = content.decode(errors="surrogateescape")
+
+
+def _facts(draft: _Draft, samples: Samples | None) -> KernelFacts:
+    """A backward kernel says nothing of its OpInfo's outputs, which the forward one makes."""
+    operator = draft.operator
+    keys = operator.opinfo if samples is not None and not operator.name.endswith("_backward") else ()
+    return KernelFacts(
+        shared_path=operator.dispatch is Dispatch.COLLAPSE,
+        agrees={key: samples.agrees for key in keys if samples},
+        differs={key: samples.differs for key in keys if samples},
+        implemented=frozenset(draft.rows) if operator.dispatch is Dispatch.ADD else frozenset(),
+    )
+
+
+def awaits_samples(operator: Operator, snapshot: Snapshot) -> bool:
+    """Whether some expectation goes or stays by what the kernel's samples show."""
+    if operator.expectations is not Expectations.PREDICTED or operator.name.endswith("_backward"):
+        return False
+    keys = set(operator.opinfo)
+    concerned = snapshot.expectations.concerning(operator.name, *operator.opinfo)
+    return any(each.key in keys and needs_samples(each) for each in concerned)
 
 
 def _refuted(draft: _Draft, concerned: Sequence[Expectation], proof: MacRun | None) -> list[Expectation]:

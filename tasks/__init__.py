@@ -63,10 +63,13 @@ def plan(
 ) -> int:
     """Show every edit a migration would make; nothing is written."""
     from pipeline.campaign import Campaign
+    from pipeline.progress import progress
     from pipeline.report.plan import plan_as_data, print_plan
 
     campaign = Campaign.open(ROOT, source)
-    changesets = [campaign.plan(operator) for operator in campaign.operators(op, all, unlisted=True)]
+    operators = campaign.operators(op, all, unlisted=True)
+    with progress("planning", len(operators)) as step:
+        changesets = campaign.plan_all(operators, step)
     if json:
         print(json_format.dumps([plan_as_data(changeset) for changeset in changesets], indent=2))
     for changeset in () if json else changesets:

@@ -81,10 +81,13 @@ def conflicts(_: Context, op: list[str], all: bool = False, source: str = "pocke
     from pipeline.campaign import Campaign
     from pipeline.conflicts import conflicts as find_conflicts
     from pipeline.conflicts import independent_sets
+    from pipeline.progress import progress
     from pipeline.report.conflicts import conflicts_as_data, print_conflicts
 
     campaign = Campaign.open(tasks.ROOT, source)
-    changesets = [campaign.plan(operator) for operator in campaign.operators(op, all)]
+    operators = campaign.operators(op, all)
+    with progress("planning", len(operators)) as step:
+        changesets = campaign.plan_all(operators, step)
     found = find_conflicts(changesets)
     groups = independent_sets([changeset.operator.name for changeset in changesets], found)
     if json:

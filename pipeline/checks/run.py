@@ -19,9 +19,9 @@ from pipeline.checks.remembered import key_of_change, key_of_tree, remembered
 from pipeline.checks.rows import check_rows
 from pipeline.checks.style import check_style, check_style_of_fragments
 from pipeline.errors import PipelineError
-from pipeline.findings import CheckResult, Evidence
+from pipeline.findings import CheckResult, Evidence, Severity
 from pipeline.manifest import Operator
-from pipeline.migration import Fragments
+from pipeline.migration import Fragments, Samples
 from pipeline.numerics.job import Job
 from pipeline.rules import EVERY_RULE, Selection, accept
 from pipeline.source import KERNELS, METAL_HEADERS, SourceTree
@@ -56,6 +56,18 @@ def run_checks(subject: Subject, selection: Selection = EVERY_RULE) -> Evidence:
 
     operator = subject.changeset.operator
     return Evidence(tuple(_run(name, partial(run, name, check), operator, selection) for name, check in CHECKS.items()))
+
+
+def run_samples(subject: Subject) -> Samples:
+    """For which dtypes the kernel agrees with the CPU; none where it could not be run."""
+    try:
+        result = _numerics(subject)
+    except PipelineError:
+        return Samples(frozenset(), frozenset())
+    wrong = {finding.rule for finding in result.findings if finding.severity is Severity.ERROR}
+    reports = result.data.get("reports", ())
+    differs = frozenset(dtype for report in reports if report["rule"] in wrong for dtype in report["dtypes"])
+    return Samples(frozenset(result.data.get("dtypes", ())) - differs, differs)
 
 
 def check_kernel(alone: Alone, selection: Selection = EVERY_RULE) -> Evidence:
