@@ -9,7 +9,7 @@ import pytest
 from pipeline.changeset import Changeset, EditKind
 from pipeline.manifest import NO_FRAGMENT, Dispatch, Manifest, Operator, State
 from pipeline.manifest_file import load_manifest
-from pipeline.migration import Fragments, plan
+from pipeline.migration import Fragments, Samples, awaits_samples, plan
 from pipeline.pocket.contents import pocket_files
 from pipeline.snapshot import Snapshot
 from pipeline.source import NATIVE_FUNCTIONS, MemoryTree
@@ -114,3 +114,27 @@ def test_the_tree_is_only_read(tmp_path: Path) -> None:
     before = dict(pocket_files())
     planned("addcmul")
     assert {path: pocket().tree.read(path) for path in before} == before
+
+
+def test_what_the_samples_show_decides_which_expectations_go() -> None:
+    addr = manifest().operator("addr")
+    assert awaits_samples(addr, pocket())
+
+    def planned_with(agrees: set[str], differs: set[str]) -> list[str]:
+        samples = Samples(frozenset(agrees), frozenset(differs))
+        changeset = plan(addr, replace(fragments(addr), samples=samples), pocket())
+        return [each for each in what(changeset, EditKind.EXPECTATION) if "agrees with the CPU" in each]
+
+    assert planned_with(set(), {"complex64", "int32"}) == []
+    (one,) = planned_with({"complex64"}, {"int32"})
+    assert one.endswith("for complex64")
+    assert len(planned_with({"complex64", "int32"}, set())) == 2
+
+
+@pytest.mark.parametrize("name", ["sign", "mish_backward", "sub"])
+def test_no_samples_are_awaited_where_no_expectation_compares_outputs(name: str) -> None:
+    assert not awaits_samples(manifest().operator(name), pocket())
+
+
+def test_a_new_operator_ends_the_complaint_that_it_is_missing() -> None:
+    assert any("MPS has heaviside.out now" in each for each in what(planned("heaviside"), EditKind.EXPECTATION))
