@@ -183,6 +183,10 @@ def with_output(text: str, ran: Iterable[tuple[Command, Ran]]) -> str:
     return "\n".join(lines)
 
 
+# What a person's shell has not: marks of a run on GitHub, of these tests, and of the `make` that runs them.
+_FOREIGN = ("GITHUB_", "PYTEST_", "MAKE", "MFLAGS")
+
+
 def copy_of_the_project(folder: Path, caches: Path) -> tuple[Path, dict[str, str]]:
     """A copy as a clone has it, with its environment and its pocket set up; a home beside it, with a repository.
 
@@ -204,7 +208,7 @@ def copy_of_the_project(folder: Path, caches: Path) -> tuple[Path, dict[str, str
     (project / ".venv" / "bin").symlink_to(tools)
     (project / ".venv" / ".ready").write_text("")
     environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith(("GITHUB_", "PYTEST_"))},
+        **{key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)},
         "PATH": f"{tools}:{os.environ['PATH']}",
         "HOME": str(folder),
         "GIT_CONFIG_GLOBAL": str(folder / ".gitconfig"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -370,3 +371,12 @@ def errors(result: CheckResult) -> list[Finding]:
 def line_of(finding: Finding, files: dict[str, str]) -> str:
     assert finding.path is not None and finding.line is not None
     return files[finding.path].splitlines()[finding.line - 1]
+
+
+def test_a_prefix_is_not_shared_with_another_copy_of_the_stand_ins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the headers it was made from by their path, so that the same header elsewhere would be defined twice."""
+    here = compiler.Toolchain.find().identity
+    monkeypatch.setattr(compiler, "STAND_INS", shutil.copytree(compiler.STAND_INS, tmp_path / "apple"))
+    assert compiler.Toolchain.find().identity != here

@@ -80,7 +80,8 @@ class Toolchain:
     @cached_property
     def identity(self) -> str:
         """Changes whenever a precompiled header made with other tools or headers must not be used."""
-        digest = hashlib.sha256(repr((str(self.zig), str(self.torch), metadata.version("ziglang"))).encode())
+        places = (str(self.zig), str(self.torch), str(STAND_INS))
+        digest = hashlib.sha256(repr((*places, metadata.version("ziglang"))).encode())
         record = metadata.distribution("torch").read_text("RECORD") or metadata.version("torch")
         digest.update(record.encode())
         for header in sorted(STAND_INS.rglob("*.h")):

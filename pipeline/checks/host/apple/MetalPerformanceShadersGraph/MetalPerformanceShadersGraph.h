@@ -317,6 +317,12 @@ GRAPH_REDUCTION(reductionSum);
                               shape:(MPSShape*)shape
                                mode:(MPSGraphScatterMode)mode
                                name:(NSString*)name;
+- (MPSGraphTensor*)scatterWithDataTensor:(MPSGraphTensor*)data
+                           updatesTensor:(MPSGraphTensor*)updates
+                           indicesTensor:(MPSGraphTensor*)indices
+                                    axis:(NSInteger)axis
+                                    mode:(MPSGraphScatterMode)mode
+                                    name:(NSString*)name;
 
 @end
 
