@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -35,6 +36,8 @@ HEADER_LIMITED = frozenset({"igamma", "igammac"})
 Upstream's absolute tolerance passes them, and there is nothing else that a kernel could call.
 """
 
+_ABOUT = 1e-2
+
 _GROSS = 0.5
 """Beyond this relative error an answer has nothing in common with the truth: it is zero, or of another magnitude."""
 
@@ -55,22 +58,38 @@ class Verdict:
         return not bool(self.wrong.any())
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """Where all of an element's operands were finite, and where one of them was NaN."""
+
+    finite: torch.Tensor
+    nan: torch.Tensor
+
+    @classmethod
+    def of(cls, operands: Sequence[torch.Tensor], shape: torch.Size) -> Inputs:
+        finite, nan = torch.ones(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
+        for operand in operands:
+            finite &= torch.isfinite(operand)
+            nan |= torch.isnan(operand)
+        return cls(finite, nan)
+
+
 def compare(
     got: torch.Tensor,
     expected: Expected,
     exact: bool,
-    inputs_finite: torch.Tensor | None = None,
+    inputs: Inputs | None = None,
     unsafe: torch.Tensor | None = None,
 ) -> Verdict:
     """Compare element by element. `got` has the dtype and shape of `expected`.
 
-    `exact` asks for every bit. `inputs_finite` marks elements whose operands were all finite: complex results are
-    compared only loosely elsewhere, where the CPU itself follows no rule. `unsafe` marks elements that are masked when
+    `exact` asks for every bit. `inputs` is known for complex operands: where one is NaN, or the CPU's answers for an
+    infinite one differ, results are compared only loosely. `unsafe` marks elements that are masked when
     they differ, such as those a GPU computes from flushed operands.
     """
     masked = 0
     if got.dtype.is_complex:
-        wrong, masked = _wrong_complex(got, expected, exact, inputs_finite)
+        wrong, masked = _wrong_complex(got, expected, exact, inputs)
     elif not got.dtype.is_floating_point:
         wrong = torch.ones_like(got, dtype=torch.bool)
         for answer in expected.same:
@@ -132,7 +151,7 @@ def by_reason(got: torch.Tensor, expected: Expected, wrong: torch.Tensor, exact:
 def _graded(got: torch.Tensor, answer: torch.Tensor, wrong: torch.Tensor) -> tuple[str, torch.Tensor]:
     wide = torch.complex128 if got.dtype.is_complex else torch.float64
     error, size = (got.to(wide) - answer.to(wide)).abs(), answer.to(wide).abs()
-    outside = wrong & ~(error <= MPS_ATOL + rtol(got.dtype) * size)
+    outside = wrong & ~(torch.isfinite(size) & (error <= MPS_ATOL + rtol(got.dtype) * size))
     if bool(outside.any()):
         return "value", outside
     gross = wrong & (error > _GROSS * size)
@@ -159,7 +178,7 @@ def _near(got: torch.Tensor, answer: torch.Tensor, slack: torch.Tensor | None) -
     allowed = MPS_RTOL[got.dtype] * answer.abs() + info.smallest_normal * info.eps
     if slack is not None:
         allowed = allowed + slack
-    close = (value - answer).abs() <= allowed
+    close = torch.isfinite(answer) & ((value - answer).abs() <= allowed)
     overflow = torch.isinf(value) & ~torch.isinf(answer) & (answer.abs() + allowed >= info.max)
     overflow &= torch.sign(value) == torch.sign(answer)
     return close | overflow | (value == answer) | (torch.isnan(value) & torch.isnan(answer))
@@ -181,7 +200,7 @@ def _identical(got: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
 
 
 def _wrong_complex(
-    got: torch.Tensor, expected: Expected, exact: bool, inputs_finite: torch.Tensor | None
+    got: torch.Tensor, expected: Expected, exact: bool, inputs: Inputs | None
 ) -> tuple[torch.Tensor, int]:
     real = torch.float16 if got.dtype is torch.complex32 else torch.float32
     value = torch.view_as_real(got).double()
@@ -199,13 +218,30 @@ def _wrong_complex(
             allowed = torch.zeros_like(size)
         elif expected.slack is not None:
             allowed = allowed + expected.slack
-        close = (value - answer).norm(dim=-1) <= allowed
+        close = torch.isfinite(size) & ((value - answer).norm(dim=-1) <= allowed)
         same = ((value == answer) | (torch.isnan(value) & torch.isnan(answer))).all(-1)
         big = ~finite & torch.isfinite(answer).all(-1) & (size + allowed >= torch.finfo(real).max)
         right |= close | same | big
         nowhere_finite &= ~torch.isfinite(answer).all(-1)
     loose = nowhere_finite & ~finite
-    if inputs_finite is not None:
-        loose &= ~inputs_finite
+    if inputs is not None:
+        loose &= ~inputs.finite & (inputs.nan | ~_agree(answers) | _parts_alike(value, answers[0]))
     masked = int((loose & ~right).sum())
     return ~(right | loose), masked
+
+
+def _parts_alike(value: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
+    """Where both parts are the same NaN or infinity, or about the same number."""
+    near = torch.isfinite(answer) & ((value - answer).abs() <= _ABOUT * answer.abs() + torch.finfo(torch.float32).tiny)
+    return (near | (value == answer) | (torch.isnan(value) & torch.isnan(answer))).all(-1)
+
+
+def _agree(answers: list[torch.Tensor]) -> torch.Tensor:
+    """Where all answers say the same of each part: NaN, which infinity, or finite."""
+    first = answers[0]
+    agreed = torch.ones_like(first, dtype=torch.bool)
+    for answer in answers[1:]:
+        agreed &= torch.isnan(answer) == torch.isnan(first)
+        agreed &= torch.isinf(answer) == torch.isinf(first)
+        agreed &= ~torch.isinf(first) | (answer == first)
+    return agreed.all(-1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from pipeline.exec_kernel.promotion import common_dtype
-from pipeline.numerics.compare import HEADER_LIMITED, Verdict, compare, extreme, is_exact, subnormal
+from pipeline.numerics.compare import HEADER_LIMITED, Inputs, Verdict, compare, extreme, is_exact, subnormal
 from pipeline.numerics.failure import Run
 from pipeline.numerics.reference import Expected, ReferenceRefusedError, amid, expected
 from pipeline.numerics.targets import Target
@@ -20,11 +20,9 @@ def judged(target: Target, run: Run, got: torch.Tensor, answer: Expected) -> Ver
     """Compare one contiguous result with its answer."""
     operands = list(run.inputs.values()) if target.pointwise else []
     exact = every_bit(target, run)
-    finite, small = None, None
+    inputs, small = None, None
     if any(each.dtype.is_complex for each in operands):
-        finite = torch.ones(answer.shape, dtype=torch.bool)
-        for operand in operands:
-            finite &= torch.isfinite(operand)
+        inputs = Inputs.of(operands, answer.shape)
     if run.layout.flush:
         # What is computed on the way from small or huge numbers may be flushed as well.
         small = torch.zeros(answer.shape, dtype=torch.bool)
@@ -34,7 +32,7 @@ def judged(target: Target, run: Run, got: torch.Tensor, answer: Expected) -> Ver
         small = torch.zeros(answer.shape, dtype=torch.bool)
         for operand in operands:
             small |= subnormal(operand)
-    return compare(got, answer, exact, finite, small)
+    return compare(got, answer, exact, inputs, small)
 
 
 def reconsidered(target: Target, run: Run, got: torch.Tensor, answer: Expected, verdict: Verdict) -> Verdict:
@@ -43,7 +41,9 @@ def reconsidered(target: Target, run: Run, got: torch.Tensor, answer: Expected, 
     if len(index) > _FEW:
         return verdict
     more = amid(target, {**run.case.arguments, **run.inputs}, answer, index)
-    still = compare(got.reshape(-1)[index], more, every_bit(target, run)).wrong
+    operands = [torch.broadcast_to(each, got.shape).reshape(-1)[index] for each in run.inputs.values()]
+    inputs = Inputs.of(operands, index.shape) if any(each.is_complex() for each in operands) else None
+    still = compare(got.reshape(-1)[index], more, every_bit(target, run), inputs).wrong
     wrong = torch.zeros(got.numel(), dtype=torch.bool)
     wrong[index[still]] = True
     return replace(verdict, wrong=wrong.reshape(got.shape))

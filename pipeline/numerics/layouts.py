@@ -165,11 +165,19 @@ def vast(arity: int) -> Iterator[Layout]:
     yield Layout(("vast",) * arity, "vast")
 
 
-def castout(arity: int) -> Iterator[Layout]:
-    """For an output of another dtype than the natural one, beside the dense arrangement."""
-    yield Layout(("dense",) * arity, "dense", Force(ilp=True))
-    yield Layout(("stepped",) * arity, "dense")
-    yield Layout(("stepped",) * arity, "dense", Force(inner_contiguous=True))
+def castout(arity: int, *, several: bool, watched: bool) -> Iterator[Layout]:
+    """For an output of another dtype than the natural one; `several` dimensions lie in more ways than one."""
+    dense, stepped, turned = (("dense",) * arity, ("stepped",) * arity, ("transposed",) * arity)
+    yield Layout(dense, "dense")
+    yield Layout(dense, "dense", Force(ilp=True))
+    yield Layout(stepped, "dense")
+    yield Layout(stepped, "dense", Force(inner_contiguous=True))
+    if several:
+        yield Layout(dense, "stepped")
+        yield Layout(turned, "dense")
+        yield Layout((*dense[:-1], "transposed"), "stepped")
+        if watched:
+            yield Layout(stepped, "stepped", watched=True)
 
 
 def small(arity: int, in_place: bool) -> Iterator[Layout]:

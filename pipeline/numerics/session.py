@@ -62,6 +62,7 @@ class Session:
         self.tally = Tally()
         self.failures: dict[tuple[object, ...], Failure] = {}
         self._spread: Counter[str] = Counter()
+        self._ranks: set[tuple[str, int]] = set()
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
@@ -79,7 +80,7 @@ class Session:
             if run is not None:
                 self._check(run, answers, accepted)
         first = accepted[0]
-        if first is not None and case.thorough and not self.host.returns:
+        if first is not None and not self.host.returns and (case.thorough or self._first_of_rank(case)):
             self._try_other_outputs(case, answers, first.view(answers[0].dtype).reshape(answers[0].shape))
 
     def attempt(self, case: Case, layout: Layout) -> None:
@@ -236,6 +237,14 @@ class Session:
             if self.builds.watched is not None and self._spreads(case):
                 yield from layouts.vast(arity)
 
+    def _first_of_rank(self, case: Case) -> bool:
+        """Whether no case of these dtypes with so many dimensions was seen before, two of them at least."""
+        rank = max((case.arguments[name].dim() for name in self.names(case.arguments)), default=0)
+        mark = (self._dtypes_of(case.arguments), rank)
+        new = rank > 1 and mark not in self._ranks and not case.plain_only
+        self._ranks.add(mark)
+        return new
+
     def _spreads(self, case: Case) -> bool:
         """Whether its operands are to lie far apart: a case of some rows, and not many of the same dtypes before."""
         tensors = [case.arguments[name] for name in self.names(case.arguments)]
@@ -315,7 +324,7 @@ class Session:
             if dtype == natural.dtype or not takes_output(self.target, case.arguments, dtype):
                 continue
             exactly = Expected((natural.to(dtype),), None, None, borrowed=True)
-            for layout in (Layout(("dense",) * arity, "dense"), *layouts.castout(arity)):
+            for layout in layouts.castout(arity, several=not case.thorough, watched=self.builds.watched is not None):
                 run = self.execute(case, layout, answers, dtype)
                 if run is None or not any(_casts_out(each) for each in run.dispatched):
                     break  # The helpers of two and more operands compute in the output's dtype instead.

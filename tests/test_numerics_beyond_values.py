@@ -1,0 +1,185 @@
+"""What the check sees besides wrong values of elementwise kernels: memory, threads, far offsets, error inputs, rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.findings import Outcome
+from pipeline.numerics import layouts
+from pipeline.numerics.check import run
+from pipeline.numerics.job import Job
+from pipeline.numerics.result import NumericsResult
+from tests.shader_faults import changed_headers, check, messages
+
+ROOT = Path(__file__).parent.parent
+
+
+def ours(operator: str, *dtypes: str) -> Job:
+    kernel, stub = (ROOT / folder / f"{operator}{end}" for folder, end in (("kernels", ".metal"), ("stubs", ".mm")))
+    return Job(operator, kernel.read_text(), stub.read_text(), dtypes=dtypes, kernel_path=f"kernels/{operator}.metal")
+
+
+def changed(job: Job, part: str, old: str, new: str) -> Job:
+    text = job.kernel if part == "kernel" else job.stub or ""
+    assert text.count(old) == 1, f"{job.operator} says {old} {text.count(old)} times"
+    return (
+        replace(job, kernel=text.replace(old, new)) if part == "kernel" else replace(job, stub=text.replace(old, new))
+    )
+
+
+def rules(result: NumericsResult) -> set[str]:
+    return {finding.rule for finding in result.result.findings}
+
+
+def shown(result: NumericsResult) -> str:
+    return "\n".join(map(str, result.result.findings))
+
+
+ROW = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void dot_float(
+    device float* out [[buffer(0)]],
+    constant float* a [[buffer(1)]],
+    constant float* b [[buffer(2)]],
+    constant uint& count [[buffer(3)]],
+    uint i [[thread_position_in_threadgroup]],
+    uint threads [[threads_per_threadgroup]]) {
+  threadgroup float partial[256];
+  float sum = 0;
+  for (uint at = i; at < count; at += threads) {
+    sum += a[at] * b[at];
+  }
+  partial[i] = sum;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint half_of = threads / 2; half_of > 0; half_of /= 2) {
+    if (i < half_of) {
+      partial[i] += partial[i + half_of];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup); // after each step
+  }
+  if (i == 0) {
+    out[0] = partial[0];
+  }
+}
+"""
+
+HOST = """
+Tensor dot_mps(const Tensor& self, const Tensor& other) {
+  TORCH_CHECK(self.dim() == 1 && other.dim() == 1 && self.numel() == other.numel(), "dot: two rows of one length");
+  TORCH_CHECK(self.scalar_type() == kFloat && other.scalar_type() == kFloat, "dot: float only");
+  auto out = at::empty({}, self.options());
+  const auto a = self.contiguous();
+  const auto b = other.contiguous();
+  const uint32_t count = static_cast<uint32_t>(self.numel());
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync_with_rethrow(stream->queue(), ^() {
+    @autoreleasepool {
+      auto encoder = stream->commandEncoder();
+      auto pipeline = lib.getPipelineStateForFunc("dot_float");
+      [encoder setComputePipelineState:pipeline];
+      mtl_setArgs(encoder, out, a, b, count);
+      [encoder dispatchThreads:MTLSizeMake(256, 1, 1) threadsPerThreadgroup:MTLSizeMake(256, 1, 1)];
+    }
+  });
+  return out;
+}
+"""
+
+DOT = Job("dot", ROW, HOST, dtypes=("float32",), kernel_path="kernels/dot.metal")
+
+
+def test_a_right_reduction_passes_and_refuses_what_the_cpu_refuses() -> None:
+    result = run(DOT)
+    assert result.result.outcome is Outcome.PASSED, shown(result)
+    assert "error inputs refused" in result.result.summary
+
+
+ROW_FAULTS = [
+    (
+        "kernel",
+        "    threadgroup_barrier(mem_flags::mem_threadgroup); // after each step\n",
+        "",
+        "numerics/race",
+        "read of",
+    ),
+    ("kernel", "at < count", "at <= count", "numerics/out-of-bounds", "of argument"),
+    ("kernel", "partial[i] = sum;", "if (i < count) partial[i] = sum;", "numerics/unwritten-read", "partial"),
+    ("kernel", "at += threads", "at += 1024", "numerics/value", "dot("),
+    ("kernel", "if (i < half_of) {", "if (i >= half_of) { break; } else {", "numerics/divergence", "barrier"),
+    ("kernel", "out[0] = partial[0];", "out[0] = fmax(partial[0], -3e38f);", "numerics/nan", "expected nan"),
+    ("stub", "self.numel() == other.numel()", "true", "numerics/accepted", "the CPU refuses this"),
+]
+
+
+@pytest.mark.parametrize(("part", "old", "new", "rule", "said"), ROW_FAULTS)
+def test_a_fault_of_a_reduction_is_flagged(part: str, old: str, new: str, rule: str, said: str) -> None:
+    result = run(changed(DOT, part, old, new))
+    assert result.result.outcome is Outcome.FAILED
+    assert any(each.rule == rule and said in each.message for each in result.result.findings), shown(result)
+
+
+def test_a_kernel_that_strays_far_is_stopped_and_the_rest_still_checked() -> None:
+    result = run(changed(DOT, "kernel", "out[0] = partial[0]", "out[1ul << 40] = partial[0]"))
+    assert {"numerics/crash", "numerics/out-of-bounds"} & rules(result), shown(result)
+
+
+def test_a_stub_that_forgets_about_32_bit_offsets_is_flagged() -> None:
+    job = ours("mse_loss_backward", "float32")
+    right = run(job)
+    assert right.result.outcome is Outcome.PASSED, shown(right)
+    wrong = run(changed(job, "stub", "if (!iter.can_use_32bit_indexing()) {", "if (false) {"))
+    assert any("vast" in each.message for each in wrong.result.findings), shown(wrong)
+
+
+def test_far_rows_take_no_memory() -> None:
+    placed = layouts.place(torch.arange(6.0).reshape(3, 2), "vast")
+    assert placed.view.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert (placed.view.stride(0) * 2) > 2**32
+    assert placed.outside().numel() == 0
+
+
+def test_a_helper_that_does_not_split_is_no_fault_of_the_kernel_but_said() -> None:
+    kernel = """#include <c10/metal/indexing.h>
+using namespace metal;
+struct clamps_functor {
+  template <typename T>
+  inline T operator()(const T x, const T low, const T high) {
+    if (isnan(x) || isnan(low) || isnan(high)) {
+      return T(NAN);
+    }
+    const T above = x < low ? low : x;
+    return above > high ? high : above;
+  }
+};
+REGISTER_TERNARY_OP(clamps, float, float);
+"""
+    stub = 'static void f(TensorIteratorBase& iter) { lib.exec_ternary_kernel(iter, "clamps"); }\n'
+    job = Job("clamp", kernel, stub + "REGISTER_DISPATCH(clamp_stub, &f)", dtypes=("float32",))
+    result = run(job).result
+    assert result.outcome is Outcome.PASSED, [str(each) for each in result.findings]
+    assert any("2**31" in line and "until 2.14" in line for line in result.not_covered)
+
+
+def test_a_fault_of_a_cast_out_kernel_in_its_second_dimension_is_flagged(tmp_path: Path) -> None:
+    """The output of another dtype has as many layouts as any."""
+    changes = (("output_strides, ndim_outtype.x", "output_strides, 1u"),)
+    include = changed_headers(tmp_path, "c10/metal/indexing.h", "unary_strided_castout", changes)
+    result = check("sqrt", include=include, dtypes=("float32",))
+    assert messages(result, "numerics/cast-out"), shown(result)
+
+
+COMPLEX_FAULTS = [
+    ("asinh", "copysign(INFINITY, z.x), angle", "angle, copysign(INFINITY, z.x)"),
+    ("asinh", "const float2 unit(isinf(a.x) ? 1 : 0,", "const float2 unit(isinf(a.x) ? 0 : 1,"),
+]
+
+
+@pytest.mark.parametrize(("operator", "old", "new"), COMPLEX_FAULTS)
+def test_infinite_parts_of_complex_results_are_told_apart(operator: str, old: str, new: str) -> None:
+    result = run(changed(ours(operator, "complex64"), "kernel", old, new))
+    assert result.result.outcome is Outcome.FAILED
