@@ -146,7 +146,7 @@ def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
 
 
 def enlarged(target: Target, call: Case) -> Iterator[Case]:
-    """The call with each of its sizes beyond a simdgroup, then beyond a threadgroup; and a value that is not finite.
+    """The call with each of its sizes beyond a simdgroup, then beyond a threadgroup; and with one NaN.
 
     The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
     """
@@ -165,11 +165,11 @@ def enlarged(target: Target, call: Case) -> Iterator[Case]:
         }
         label = f"{call.label}, {size} made {length}"
         yield Case(target.refreshed({**call.arguments, **grown}), label, plain_only=True)
-        for name, special in itertools.product(floats if length == _LENGTHS[0] else (), (math.nan, math.inf)):
+        for name in floats if length == _LENGTHS[0] else ():
             changed = grown[name].clone()
-            changed.reshape(-1)[changed.numel() // 2] = special
+            changed.reshape(-1)[changed.numel() // 2] = math.nan
             arguments = {**call.arguments, **grown, name: changed}
-            yield Case(target.refreshed(arguments), f"{label}, one {special}", plain_only=True)
+            yield Case(target.refreshed(arguments), f"{label}, one NaN", plain_only=True)
 
 
 def _grown(tensor: torch.Tensor, shape: Sequence[int], seed: int, keep: bool) -> torch.Tensor:

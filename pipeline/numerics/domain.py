@@ -23,6 +23,8 @@ def answerable(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with divisors that the CPU can divide by, and degrees of polynomials that it gets done with."""
     if "_polynomial_" in target.operator:
         arguments = {**arguments, "n": _low(arguments["n"])}
+    elif target.operator == "special_zeta" and isinstance(arguments["other"], torch.Tensor):
+        arguments = {**arguments, "other": _near_zero(arguments["other"])}
     return _divisible(target, arguments)
 
 
@@ -45,6 +47,12 @@ def _low(degree: Any) -> Any:
         ordered = not degree.is_complex() and degree.dtype is not torch.bool
         return degree.clamp(max=_HIGHEST_DEGREE) if ordered else degree
     return min(degree, _HIGHEST_DEGREE)
+
+
+def _near_zero(offset: torch.Tensor) -> torch.Tensor:
+    """From a negative number zeta steps up by one at a time."""
+    ordered = not offset.is_complex() and offset.dtype is not torch.bool
+    return offset.clamp(min=-_HIGHEST_DEGREE) if ordered and offset.dtype is not torch.uint8 else offset
 
 
 def _divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:

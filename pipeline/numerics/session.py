@@ -18,7 +18,7 @@ from pipeline.metal import KernelCrash
 from pipeline.numerics import layouts, truth
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import by_reason, compare
+from pipeline.numerics.compare import HEADER_LIMITED, by_reason, compare
 from pipeline.numerics.domain import answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
@@ -310,9 +310,10 @@ class Session:
             self.fail(
                 Failure("numerics/helper-limit", "operands read in the output's dtype", run, index, answer, excused)
             )
-        reasons = by_reason(got, answer, wrong & ~unwritten & ~excused, every_bit(self.target, run))
-        for reason, mask in reasons.items():
-            self.fail(Failure(rule_of(self.target, run, reason), reason, run, index, answer, mask))
+        limited = self.target.operator in HEADER_LIMITED
+        rest = wrong & ~unwritten & ~excused
+        for reason, mask in by_reason(got, answer, rest, every_bit(self.target, run), limited).items():
+            self.fail(Failure(rule_of(self.target, run, reason, mask), reason, run, index, answer, mask))
 
     def _try_other_outputs(self, case: Case, answers: tuple[Expected, ...], natural: torch.Tensor) -> None:
         """`out=` of other dtypes: the natural result, cast as it is stored."""
