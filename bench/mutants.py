@@ -2,8 +2,8 @@
 
 `python -m bench.mutants` changes kernels one place at a time (see bench/mutations.py), checks each mutant in a process
 of its own, and prints the share caught and every survivor. `--sample N` takes N mutants chosen by `--seed`, `--kernels`
-only some files, `--jobs` so many at once. A mutant is caught when the check fails; one that does not compile counts
-neither way, and kernels whose own check fails are left out.
+only some files, `--jobs` so many at once. A mutant is caught when the check fails or warns of what it does not warn of
+in the kernel itself; one that does not compile counts neither way, and kernels whose own check fails are left out.
 """
 
 from __future__ import annotations
@@ -54,17 +54,24 @@ def job(operator: str, kernel: str, dtypes: Sequence[str] = ()) -> Job:
     return Job(operator, kernel, host, dtypes=tuple(dtypes), kernel_path=f"kernels/{operator}.metal")
 
 
-def fate(operator: str, kernel: str) -> str:
-    """What the check says of a kernel: its outcome, and rules of errors."""
-    rules: set[str] = set()
+@dataclass(frozen=True)
+class Fate:
+    """What the check says of a kernel, and the warnings it gives by rule and dtypes."""
+
+    said: str
+    warnings: frozenset[str] = frozenset()
+
+
+def fate(operator: str, kernel: str) -> Fate:
     for dtypes in (FEW, ()):
-        result = run(job(operator, kernel, dtypes)).result
-        rules |= {each.rule for each in result.findings if each.severity is Severity.ERROR}
-        if "numerics/does-not-compile" in rules:
-            return STILLBORN
-        if result.outcome is Outcome.FAILED:
-            return f"{CAUGHT} {', '.join(sorted(rules))}"
-    return SURVIVED
+        result = run(job(operator, kernel, dtypes))
+        errors = sorted({each.rule for each in result.result.findings if each.severity is Severity.ERROR})
+        if "numerics/does-not-compile" in errors:
+            return Fate(STILLBORN)
+        if result.result.outcome is Outcome.FAILED:
+            return Fate(f"{CAUGHT} {', '.join(errors)}")
+    reports = result.data.get("reports", ())
+    return Fate(SURVIVED, frozenset(f"{each['rule']} on {', '.join(each['dtypes'])}" for each in reports))
 
 
 def all_trials(names: Sequence[str]) -> list[Trial]:
@@ -76,7 +83,7 @@ def all_trials(names: Sequence[str]) -> list[Trial]:
     return found
 
 
-def try_all(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[int, str]]:
+def try_all(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[int, Fate]]:
     """The fate of each operator and kernel text, by its number, as they come; each in a fork of this process."""
     running: dict[Connection, tuple[int, ForkProcess, float]] = {}
     waiting = list(enumerate(tasks))[::-1]
@@ -97,12 +104,12 @@ def try_all(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[int, 
             if late:
                 process.kill()
             try:
-                said = receiver.recv()
+                found = receiver.recv()
             except EOFError:
-                said = f"{CAUGHT} {'no end' if late else 'process died'}"
+                found = Fate(f"{CAUGHT} {'no end' if late else 'process died'}")
             process.join()
             del running[receiver]
-            yield index, str(said)
+            yield index, found
 
 
 def _send(sender: Connection, operator: str, kernel: str) -> None:
@@ -136,12 +143,15 @@ def main() -> None:
         trials = random.Random(options.seed).sample(trials, min(options.sample, len(trials)))
     texts = {trial.operator: trial.text for trial in trials}
     own = dict(try_all(list(texts.items()), options.jobs))
-    failing = [operator for index, operator in enumerate(texts) if own[index] != SURVIVED]
+    known = {operator: own[index].warnings for index, operator in enumerate(texts)}
+    failing = [operator for index, operator in enumerate(texts) if own[index].said != SURVIVED]
     if failing:
         print(f"left out, since the check of the kernel itself fails: {', '.join(failing)}", flush=True)
     trials = [trial for trial in trials if trial.operator not in failing]
     fates = []
-    for index, said in try_all([(each.operator, each.mutant.applied(each.text)) for each in trials], options.jobs):
+    for index, found in try_all([(each.operator, each.mutant.applied(each.text)) for each in trials], options.jobs):
+        more = sorted(found.warnings - known[trials[index].operator])
+        said = f"{CAUGHT} by a warning: {more[0]}" if more else found.said
         fates.append((trials[index], said))
         print(f"{len(fates)}/{len(trials)} {trials[index]}: {said}", flush=True)
     print(table(sorted(fates, key=lambda each: (each[0].operator, each[0].mutant.start))))

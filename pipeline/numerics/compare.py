@@ -242,7 +242,7 @@ def _parts_alike(value: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:
 
 
 def _agree(answers: list[torch.Tensor]) -> torch.Tensor:
-    """Where all answers say the same of each part: which infinity, or finite. A NaN comes of a factor of 1 + 0j, too."""
+    """Where all answers say the same of each part: which infinity, or finite. NaN comes of factors such as 1 + 0j."""
     first = answers[0]
     agreed = ~torch.isnan(first)
     for answer in answers[1:]:
