@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,6 +24,7 @@ from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
 from pipeline.numerics.layouts import Layout, Placed
 from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected, takes_output
+from pipeline.numerics.seen import Seen
 from pipeline.numerics.targets import Target
 from pipeline.numerics.watching import found, noticed
 from pipeline.stub_interpreter.errors import CheckFailedError
@@ -61,8 +61,7 @@ class Session:
         self.builds = builds
         self.tally = Tally()
         self.failures: dict[tuple[object, ...], Failure] = {}
-        self._spread: Counter[str] = Counter()
-        self._ranks: set[tuple[str, int]] = set()
+        self._seen = Seen(some=1 if target.pointwise else 3)
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
@@ -80,7 +79,7 @@ class Session:
             if run is not None:
                 self._check(run, answers, accepted)
         first = accepted[0]
-        if first is not None and not self.host.returns and (case.thorough or self._first_of_rank(case)):
+        if first is not None and not self.host.returns and (case.thorough or self._is_new(case)):
             self._try_other_outputs(case, answers, first.view(answers[0].dtype).reshape(answers[0].shape))
 
     def attempt(self, case: Case, layout: Layout) -> None:
@@ -234,24 +233,16 @@ class Session:
                 alike and tensors[0].dtype == answers[0].dtype and self.target.takes_iterator and self.target.pointwise
             )
             yield from layouts.small(arity, in_place)
-            if self.builds.watched is not None and self._spreads(case):
+            if self.builds.watched is not None and self._seen.spreads(
+                self._dtypes_of(case.arguments), self._operands(case)
+            ):
                 yield from layouts.vast(arity)
 
-    def _first_of_rank(self, case: Case) -> bool:
-        """Whether no case of these dtypes with so many dimensions was seen before, two of them at least."""
-        rank = max((case.arguments[name].dim() for name in self.names(case.arguments)), default=0)
-        mark = (self._dtypes_of(case.arguments), rank)
-        new = rank > 1 and mark not in self._ranks and not case.plain_only
-        self._ranks.add(mark)
-        return new
+    def _is_new(self, case: Case) -> bool:
+        return not case.plain_only and self._seen.first_of_rank(self._dtypes_of(case.arguments), self._operands(case))
 
-    def _spreads(self, case: Case) -> bool:
-        """Whether its operands are to lie far apart: a case of some rows, and not many of the same dtypes before."""
-        tensors = [case.arguments[name] for name in self.names(case.arguments)]
-        if any(each.dim() > 1 and each.shape[0] < 2 for each in tensors) or all(each.dim() < 2 for each in tensors):
-            return False
-        self._spread[self._dtypes_of(case.arguments)] += 1
-        return self._spread[self._dtypes_of(case.arguments)] <= (1 if self.target.pointwise else 3)
+    def _operands(self, case: Case) -> list[torch.Tensor]:
+        return [case.arguments[name] for name in self.names(case.arguments)]
 
     @property
     def _asks_with_params(self) -> bool:
