@@ -123,6 +123,11 @@ def test_a_fault_of_a_reduction_is_flagged(part: str, old: str, new: str, rule: 
     assert any(each.rule == rule and said in each.message for each in result.result.findings), shown(result)
 
 
+def test_a_stride_left_out_of_a_one_dimensional_kernel_is_flagged() -> None:
+    result = run(changed(ours("bincount", "int32"), "kernel", "input[index * stride]", "input[index]"))
+    assert result.result.outcome is Outcome.FAILED
+
+
 def test_a_kernel_that_strays_far_is_stopped_and_the_rest_still_checked() -> None:
     result = run(changed(DOT, "kernel", "out[0] = partial[0]", "out[1ul << 40] = partial[0]"))
     assert {"numerics/crash", "numerics/out-of-bounds"} & rules(result), shown(result)

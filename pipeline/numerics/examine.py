@@ -65,7 +65,7 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
     samples = 0
     for session in sessions:
         if session.host.returns:
-            samples += _try_samples(session, job, progress, plain=True)
+            samples += _try_samples(session, job, progress)
         else:
             samples += _try_everything(session, job, progress)
         if not session.host.guarded:
@@ -146,13 +146,13 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
     return sum(len(each) for each in calls.values())
 
 
-def _try_samples(session: Session, job: Job, progress: Progress, plain: bool) -> int:
+def _try_samples(session: Session, job: Job, progress: Progress) -> int:
     count = 0
     for dtype in _dtypes(job):
         progress(f"{session.target.name} on {dtype}")
         calls = list(recorded(session.target, dtype))
-        for call in calls:
-            session.try_case(Case(call.arguments, call.label, plain_only=plain))
+        for case in _sampled(session.target, calls):
+            session.try_case(case)
         _try_enlarged(session, calls)
         count += len(calls)
     return count
@@ -193,6 +193,6 @@ def _pointwise(
 def _sampled(target: Target, calls: Sequence[Recorded]) -> Iterator[Case]:
     """Samples as they are; for what is not pointwise, laid out in every way too."""
     for call in calls:
-        shaped = any(isinstance(each, torch.Tensor) and each.dim() > 1 for each in call.arguments.values())
+        shaped = any(isinstance(each, torch.Tensor) and each.dim() > 0 for each in call.arguments.values())
         small = sum(each.numel() for each in call.arguments.values() if isinstance(each, torch.Tensor)) < 2000
         yield Case(call.arguments, call.label, plain_only=target.pointwise or not (shaped and small))
