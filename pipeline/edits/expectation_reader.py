@@ -20,7 +20,7 @@ class Kind(Enum):
     SKIP = "skip"
     TOLERANCE = "tolerance"
     DTYPES = "dtypes claimed for MPS"
-    COMPLEX = "complex expected to fail, since the allow-list lacks the name"
+    COMPLEX = "expected failure with complex dtypes"
 
 
 # The tests that each function of common_mps.py decorates (test/test_mps.py).

@@ -38,7 +38,7 @@ def compile_shader(
     include: Sequence[str | PathLike[str]] = (),
     only: str | None = None,
     name: str = "program_source",
-    compilation: Compilation = Compilation(),  # noqa: B008
+    compilation: Compilation = Compilation(),
     cache: Cache | None = None,
 ) -> Library:
     """Compile Metal Shading Language for the CPU, as torch.mps.compile_shader does for the GPU.
@@ -55,7 +55,7 @@ def compile_file(
     *,
     include: Sequence[str | PathLike[str]] = (),
     only: str | None = None,
-    compilation: Compilation = Compilation(),  # noqa: B008
+    compilation: Compilation = Compilation(),
     cache: Cache | None = None,
 ) -> Library:
     """`compile_shader` for a file: errors name it, and quoted includes are looked for beside it."""

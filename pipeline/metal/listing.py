@@ -88,7 +88,7 @@ def list_kernels(
     *,
     include: Sequence[str | PathLike[str]] = (),
     name: str = "program_source",
-    compilation: Compilation = Compilation(),  # noqa: B008
+    compilation: Compilation = Compilation(),
     cache: Cache | None = None,
 ) -> Listing:
     """The kernels of a shader; arguments as for `compile_shader`.

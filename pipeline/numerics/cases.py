@@ -36,7 +36,7 @@ _LENGTHS = (70, 1030)  # more than two simdgroups, more than a threadgroup, and 
 _MOST_ENLARGED = 20_000
 
 # Every dtype once as the common one, the smaller operand on either side.
-_MIXED = (
+MIXED = (
     (torch.float32, torch.float16),
     (torch.float16, torch.float32),
     (torch.bfloat16, torch.float32),
@@ -133,7 +133,7 @@ def scalar_operands(target: Target, dtype: torch.dtype, scalars: dict[str, Any])
 def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
     """Operands of different dtypes, in every broadcast form."""
     arity = len(target.inputs)
-    for first, *rest in _MIXED:
+    for first, *rest in MIXED:
         dtypes = [first, *(rest[0] for _ in range(arity - 1))]
         columns = [values.special(dtype, few=True) for dtype in dtypes]
         length = min(max(len(column) for column in columns), 40)

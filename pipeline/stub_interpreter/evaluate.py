@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,20 +34,20 @@ class Evaluator(Types):
     constants: dict[str, object]
     macros: dict[str, Macro]
 
-    def call(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def call(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object: ...
 
-    def invoke(self, function: object, arguments: Sequence[object]) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def invoke(self, function: object, arguments: Sequence[object]) -> object: ...
 
-    def native(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def native(self, name: str, arguments: Sequence[object], template: tuple[str, ...] = ()) -> object: ...
 
-    def knows(self, name: str) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def knows(self, name: str) -> bool: ...
 
-    def macro(self, macro: Macro, nodes: Sequence[syntax.Expression], memory: Memory) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def macro(self, macro: Macro, nodes: Sequence[syntax.Expression], memory: Memory) -> object: ...
 
     def evaluate(self, node: syntax.Expression, memory: Memory) -> object:
         """The value of an expression. Raises NotUnderstoodError with its line."""

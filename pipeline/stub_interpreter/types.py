@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,13 @@ Macro = Callable[["Interpreter", Sequence[syntax.Expression], Memory], object]
 TYPE_NAMES = {"Scalar", "array", "vector", "IntArrayRef", "string", "Tensor", "optional", "ScalarType", "ArrayRef"}
 
 
-class Types:
+class Types(ABC):
     """`structs` are the structs of plain members by name, `build` makes an object of another type by its name."""
 
     structs: dict[str, syntax.Struct]
 
-    def build(self, name: str, items: Sequence[object], template: tuple[str, ...]) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def build(self, name: str, items: Sequence[object], template: tuple[str, ...]) -> object: ...
 
     def resolved(self, name: str, memory: Memory) -> str:
         """A type with the aliases in scope replaced: `scalar_t` is `half` inside a dispatch macro."""

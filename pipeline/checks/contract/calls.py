@@ -10,31 +10,11 @@ from typing import Any
 
 import torch
 
-from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
-from pipeline.exec_kernel.execute import torch_dtype
+from pipeline.numerics.cases import DTYPES, MIXED
 from pipeline.numerics.domain import survives
 from pipeline.numerics.reference import ReferenceRefusedError, evaluate, takes_output
 from pipeline.numerics.targets import Target
 
-DTYPES = tuple(torch_dtype(dtype) for dtype in MPS_DTYPES if dtype not in (Dtype.UINT16, Dtype.UINT32, Dtype.UINT64))
-# Every dtype once as the common one, the smaller operand on either side.
-_MIXED = (
-    (torch.float32, torch.float16),
-    (torch.float16, torch.float32),
-    (torch.bfloat16, torch.float32),
-    (torch.float32, torch.int32),
-    (torch.int64, torch.float32),
-    (torch.float16, torch.int64),
-    (torch.int16, torch.bfloat16),
-    (torch.uint8, torch.int32),
-    (torch.int64, torch.int16),
-    (torch.int16, torch.int8),
-    (torch.bool, torch.int8),
-    (torch.uint8, torch.bool),
-    (torch.bool, torch.float32),
-    (torch.float32, torch.complex64),
-    (torch.complex64, torch.int32),
-)
 _OUTPUTS = (torch.float32, torch.float16, torch.complex64, torch.int64, torch.uint8, torch.bool)
 # Where the CPU lacks a dtype, another of which it takes the same outputs.
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
@@ -117,7 +97,7 @@ def calls_of(target: Target) -> Iterator[Call]:
     for dtype in DTYPES:
         yield from _of_dtype(target, base, dtype)
     if len(set(target.inputs)) > 1 and target.pointwise:
-        for first, other in _MIXED:
+        for first, other in MIXED:
             operands = {name: first if index == 0 else other for index, name in enumerate(dict.fromkeys(target.inputs))}
             yield from _call(target, Kind.MIXED, _typed(target, base, operands))
         yield from _with_numbers(target, base)
