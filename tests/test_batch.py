@@ -124,3 +124,14 @@ def test_the_order_of_a_stack_is_the_given_one_where_nothing_depends() -> None:
     a, b = Operator("a", depends_on=("c",)), Operator("b")
     c, d = Operator("c", depends_on=("d", "absent")), Operator("d")
     assert [operator.name for operator in batch.in_order([a, b, c, d])] == ["d", "c", "a", "b"]
+
+
+def test_plans_wait_for_the_samples_that_decide_an_expectation(root: Path, pocket: Repository) -> None:
+    campaign, operators = open_campaign(root, "sign", "heaviside")
+    told: list[str] = []
+    sign, heaviside = campaign.plan_all(operators, told.append)
+    assert (sign.operator.name, heaviside.operator.name) == ("sign", "heaviside")
+    assert sorted(told) == ["heaviside", "sign"]
+    assert sign.diff() == campaign.first_plan(operators[0]).diff()
+    decided = {edit.what for edit in heaviside.edits} - {edit.what for edit in campaign.first_plan(operators[1]).edits}
+    assert decided == {"heaviside: expected failure goes: the kernel agrees with the CPU for all its dtypes"}
