@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from pipeline.edits.expectation_reader import Expectation, FileExpectations, Kind, Place, read_file
-from pipeline.edits.opinfos import COMPLEX, OpInfo
+from pipeline.edits.opinfos import COMPLEX, OpInfo, spellings
 from pipeline.edits.python_elements import Position, add_to_set, remove_elements
 from pipeline.edits.python_names import drop_empty_containers, drop_unused_imports
 from pipeline.errors import Refusal
@@ -50,6 +51,14 @@ class Expectations:
                 resolved = _resolve(expectation, opinfo) if expectation.in_list else expectation
                 self._found[resolved] = (place, opinfo)
 
+    @cached_property
+    def _by_operator(self) -> Mapping[str, Sequence[OpInfo]]:
+        found: dict[str, list[OpInfo]] = defaultdict(list)
+        for opinfo in self.opinfos:
+            for name in opinfo.operators:
+                found[name].append(opinfo)
+        return found
+
     @property
     def entries(self) -> tuple[Expectation, ...]:
         return tuple(self._found)
@@ -64,7 +73,8 @@ class Expectations:
 
         An operator is named as in native_functions.yaml (`logit`, `mish_backward`) or as an OpInfo.
         """
-        wanted = {opinfo for opinfo in self.opinfos if any(opinfo.concerns(name) for name in operators)}
+        known = self._by_operator
+        wanted = {opinfo for each in operators for name in spellings(each) for opinfo in known.get(name, ())}
         names = {opinfo.name for opinfo in wanted}
         wanted |= {opinfo for opinfo in self.opinfos if opinfo.ref_of in names}
         entries = [entry for entry, (_, opinfo) in self._found.items() if opinfo in wanted]

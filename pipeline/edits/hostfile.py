@@ -142,6 +142,7 @@ class HostFiles:
     def __init__(self, files: Mapping[str, str]) -> None:
         self.texts = dict(files)
         self._headers = {path.removeprefix("aten/src/"): path for path in files if path.endswith(".h")}
+        self._read: dict[str, HostFile] = {}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -149,10 +150,12 @@ class HostFiles:
 
     def __getitem__(self, path: str) -> HostFile:
         """The file, an UnreadableFile where it cannot be split: it may still name what others define."""
-        macros: dict[str, Macro] = {}
-        for header in self._reached(path):
-            macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
-        return _host_file(path, self.texts[path], tuple(macros.values()))
+        if path not in self._read:
+            macros: dict[str, Macro] = {}
+            for header in self._reached(path):
+                macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
+            self._read[path] = _host_file(path, self.texts[path], tuple(macros.values()))
+        return self._read[path]
 
     def refusal(self, name: str) -> Refusal | None:
         """Why a file that mentions `name` cannot be read, if there is one."""

@@ -89,19 +89,25 @@ class OpInfo:
     def is_key(self, key: str) -> bool:
         return key.startswith(self.name) if self.variant is None else key == self.key
 
-    def concerns(self, operator: str) -> bool:
-        """Whether it tests the operator, named as an OpInfo (`nn.functional.mish`) or as in native_functions.yaml.
-
-        `mish_backward`, `logit_` and `atan2.out` are tested by the OpInfos of mish, logit and atan2.
-        """
+    @property
+    def operators(self) -> frozenset[str]:
+        """What it tests, by every name: `nn.functional.mish` and `mish`, `special.erfc` and `special_erfc`."""
         own = {self.name, self.key, self.ref_of, self.aten_name, *self.aliases, _REFLECTED.get(self.name, "")}
         own |= {name.removeprefix("_refs.") for name in own}
         own |= {name.removeprefix(prefix) for name in own for prefix in ("nn.functional.", "special.")}
         own |= {name.replace(".", "_") for name in own}
-        return not {*_spellings(operator)}.isdisjoint(own - {""})
+        return frozenset(own - {""})
+
+    def concerns(self, operator: str) -> bool:
+        """Whether it tests the operator, by one of its `spellings`."""
+        return not self.operators.isdisjoint(spellings(operator))
 
 
-def _spellings(operator: str) -> Iterator[str]:
+def spellings(operator: str) -> Iterator[str]:
+    """The names whose OpInfos test the operator, named as an OpInfo or as in native_functions.yaml.
+
+    `mish_backward`, `logit_` and `atan2.out` are tested by the OpInfos of mish, logit and atan2.
+    """
     yield operator
     root = operator.partition(".")[0]
     yield root
