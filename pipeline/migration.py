@@ -232,9 +232,7 @@ def _adds(draft: _Draft, path: str) -> str:
 
 def _still_named(draft: _Draft) -> frozenset[str]:
     """The functions that rows of native_functions.yaml name after the edit."""
-    entries = draft.snapshot.functions.entries
-    changed = set(draft.rows)
-    return frozenset(row.kernel for func, entry in entries.items() if func not in changed for row in entry.rows)
+    return frozenset(draft.snapshot.functions.named_besides(draft.rows))
 
 
 def _removed(item: RemovedItem) -> Edit:

@@ -7,12 +7,14 @@ and function, so that edits/dispatch.py can change one row and nothing else.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 import yaml
 
+from pipeline.collector import collector_paused
 from pipeline.errors import Refusal
 from pipeline.source import NATIVE_FUNCTIONS
 
@@ -67,7 +69,9 @@ class NativeFunctions:
         self.text = text
         self.path = path
         self.entries: dict[str, Entry] = {}
-        for entry in self._read_entries():
+        with collector_paused():
+            entries = list(self._read_entries())
+        for entry in entries:
             first = self.entries.setdefault(entry.func, entry)
             if first is not entry:
                 raise Refusal(f"{entry.func} has a second entry, the first is on line {first.line}",
@@ -95,6 +99,15 @@ class NativeFunctions:
             for name in names:
                 found.setdefault(name, []).append(entry.func)
         return found
+
+    def named_besides(self, funcs: Iterable[str]) -> Set[str]:
+        """Every function that rows of other entries than `funcs` name."""
+        ours = Counter(row.kernel for func in set(funcs) for row in self.entries[func].rows)
+        return self._row_counts.keys() - {kernel for kernel, count in ours.items() if count == self._row_counts[kernel]}
+
+    @cached_property
+    def _row_counts(self) -> Counter[str]:
+        return Counter(row.kernel for entry in self.entries.values() for row in entry.rows)
 
     def _read_entries(self) -> Iterator[Entry]:
         try:

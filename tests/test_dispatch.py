@@ -484,3 +484,10 @@ def test_splices_that_overlap_are_refused() -> None:
 def test_one_parse_serves_many_edits() -> None:
     splices = [*collapse_splices(wheel(), "sgn.out"), *collapse_splices(wheel(), "acosh.out")]
     assert apply(wheel().text, splices) == collapse(collapse(wheel().text, "acosh.out"), "sgn.out")
+
+
+def test_what_other_entries_name() -> None:
+    functions = wheel()
+    for funcs in ([], ["abs"], ["abs", "abs_", "abs.out"], ["sign.out", "add.out", "sgn.out"]):
+        left = {row.kernel for entry in functions.entries.values() if entry.func not in funcs for row in entry.rows}
+        assert functions.named_besides([*funcs, *funcs]) == left

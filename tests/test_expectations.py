@@ -19,7 +19,7 @@ import pytest
 
 from pipeline.edits.expectation_reader import Expectation, Kind
 from pipeline.edits.expectations import TEST_MPS, Expectations, expectation_files, remove
-from pipeline.edits.opinfos import makes_opinfo, read_dtypes
+from pipeline.edits.opinfos import makes_opinfo, read_dtypes, read_opinfo
 from pipeline.errors import Refusal
 from pipeline.source import COMMON_MPS, OPINFOS, MemoryTree
 
@@ -281,6 +281,31 @@ def _parts(tree: ast.Module) -> list[ast.expr]:
     named = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
     lists = [value for value in named if isinstance(value, ast.Dict | ast.Set)]
     return [*lists, *(node for node in ast.walk(tree) if isinstance(node, ast.Call) and makes_opinfo(node))]
+
+
+@pytest.mark.parametrize("path", wheel_files())
+def test_no_opinfo_is_passed_over(path: str) -> None:
+    source = wheel_files()[path]
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and makes_opinfo(node)]
+    assert list(Expectations({path: source}).opinfos) == [made for call in calls if (made := read_opinfo(call, path))]
+
+
+def test_opinfos_and_lists_within_functions() -> None:
+    source = b"""
+@register(OpInfo("by_decorator", decorators=[expectedFailureMPS]))
+def plain(): pass
+
+def outer():
+    def sample_inputs(op): return [op(1)]
+    def inner(extra=make_unary_opinfo("by_maker", decorators=[expectedFailureMPS])):
+        return [OpInfo("deep", decorators=[expectedFailureMPS])]
+
+class Lists:
+    def mps_any_modifier(ops):
+        XFAILLIST = {"deep": None}
+"""
+    names = [entry.name for entry in Expectations({"x.py": source}).entries]
+    assert names == ["by_decorator", "by_maker", "deep", "deep"]
 
 
 def test_an_expectation_of_another_text_is_refused() -> None:

@@ -287,6 +287,20 @@ def test_a_fragment_without_content_is_refused() -> None:
         merge_kernel(HEAD, TARGET, tree_of(FUNCTORS_FIRST), "kernels/x.metal")
 
 
+def test_a_target_and_its_headers_are_read_anew_where_they_changed() -> None:
+    header = "aten/src/ATen/native/mps/kernels/Ops.h"
+    target = f"#include <{header.removeprefix('aten/src/')}>\n{FUNCTORS_FIRST}"
+    fragment = HEAD + functor("mul", "a * b") + "DEFINE_OP(mul, float);\n"
+    with_two = MemoryTree({TARGET: target.encode(), header: b"#define DEFINE_OP(NAME, T) int NAME##T\n"})
+    with_one = MemoryTree({header: b"#define DEFINE_OP(NAME) int NAME\n"}, with_two)
+    longer = MemoryTree({TARGET: (target + binary("sub", "char")).encode()}, with_two)
+    first = merge_kernel(fragment, TARGET, with_two).files[TARGET]
+    with pytest.raises(Refusal, match="DEFINE_OP takes 1 arguments"):
+        merge_kernel(fragment, TARGET, with_one)
+    assert binary("sub", "char") in merge_kernel(fragment, TARGET, longer).files[TARGET]
+    assert merge_kernel(fragment, TARGET, with_two).files[TARGET] == first
+
+
 def test_the_old_two_argument_macro_is_refused() -> None:
     old = HEAD + functor("add") + "\n#define REGISTER_BINARY_OP(NAME, DTYPE) int NAME##_##DTYPE\n"
     with pytest.raises(Refusal, match=r"REGISTER_BINARY_OP takes 2 arguments in .*BinaryKernel\.metal, not 3"):

@@ -40,12 +40,8 @@ def _definition(host: HostFiles, place: Place) -> tuple[Definition, Item]:
 
 def declarations(host: HostFiles, functions: Collection[str]) -> frozenset[Place]:
     """Forward declarations of native functions."""
-    return frozenset(
-        Place(path, index)
-        for path in host.paths
-        for index, item in enumerate(host[path].items)
-        if item.kind is Kind.DECLARATION and in_native(item) and not set(item.names).isdisjoint(functions)
-    )
+    found = {place for name in functions for place in host.declaring.get(name, ())}
+    return frozenset(place for place in found if in_native(host[place.path].items[place.index]))
 
 
 def in_native(item: Item) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from pipeline.collector import collector_paused
 from pipeline.edits.opinfos import COMPLEX, OpInfo, call_name, makes_opinfo, read_dtypes, read_opinfo, test_name
 from pipeline.edits.python_elements import Position
 from pipeline.errors import Refusal
@@ -33,6 +34,9 @@ _MPS_ONLY_CLASSES = ("TestConsistency", "TestErrorInputs")
 _Located = ast.expr | ast.keyword
 # A comment line, but not an entry that someone commented out.
 _COMMENT = re.compile(r"""#(?!\s*["'][\w.]+["']:)""")
+# What stands in the text of any OpInfo's call and in the name of any function that `_Reader` looks into.
+_TELLING = (b"Info", b"_opinfo", b"modifier")
+_LEAVES = (ast.Constant, ast.Name, ast.expr_context)
 _MPS_NAME = re.compile(r"MPS|Mps")
 
 
@@ -114,11 +118,8 @@ class FileExpectations:
 @functools.lru_cache(maxsize=64)
 def read_file(path: str, source: bytes) -> FileExpectations:
     """A file is read once, however often it comes back. Raises Refusal where it is not valid Python."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        raise Refusal(f"not valid Python: {error.msg}", path=path, line=error.lineno) from None
-    return _Reader(path, source).read(tree)
+    with collector_paused():
+        return _Reader(path, source).read()
 
 
 class _Reader:
@@ -131,8 +132,12 @@ class _Reader:
             self.starts.append(self.starts[-1] + len(line))
         self.result = FileExpectations(path, source)
 
-    def read(self, tree: ast.Module) -> FileExpectations:
-        for node in ast.walk(tree):
+    def read(self) -> FileExpectations:
+        try:
+            tree = ast.parse(self.source)
+        except SyntaxError as error:
+            raise Refusal(f"not valid Python: {error.msg}", path=self.path, line=error.lineno) from None
+        for node in self._telling(tree):
             if isinstance(node, ast.Call) and makes_opinfo(node):
                 opinfo = read_opinfo(node, self.path)
                 if opinfo is not None:
@@ -148,6 +153,19 @@ class _Reader:
         )
         self.result.found.sort(key=lambda pair: (pair[0].line, pair[0].column))
         return self.result
+
+    def _telling(self, tree: ast.Module) -> Iterator[ast.AST]:
+        """As `ast.walk`, without leaves and functions that say nothing here: most only make samples."""
+        nodes: list[ast.AST] = [tree]
+        for node in nodes:  # grows meanwhile
+            if not (isinstance(node, ast.FunctionDef) and self._is_silent(node)):
+                nodes.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, _LEAVES))
+                yield node
+
+    def _is_silent(self, function: ast.FunctionDef) -> bool:
+        first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+        start, end = self.starts[first - 1], self.starts[function.end_lineno or first]
+        return all(self.source.find(word, start, end) < 0 for word in _TELLING)
 
     def _read_call(self, call: ast.Call, opinfo: OpInfo) -> None:
         names = {"path": self.path, "name": opinfo.name, "variant": opinfo.variant or ""}
@@ -242,7 +260,10 @@ def _read_decorator(element: ast.expr) -> _Decorator | None:
     given = dict(zip(("decorators", "cls_name", "test_name"), element.args, strict=False))
     given.update({keyword.arg: keyword.value for keyword in element.keywords if keyword.arg})
     texts = {name: str(node.value) for name, node in given.items() if isinstance(node, ast.Constant)}
-    decorator, device = ast.unparse(given["decorators"]), texts.get("device_type")
+    device = texts.get("device_type")
+    if device not in (None, "mps"):
+        return None
+    decorator = ast.unparse(given["decorators"])
     test_class, test = texts.get("cls_name"), texts.get("test_name")
     of_mps = (
         str(test).endswith("_mps")
@@ -250,7 +271,7 @@ def _read_decorator(element: ast.expr) -> _Decorator | None:
         or test_class in _MPS_ONLY_CLASSES
         or bool(_MPS_NAME.search(decorator.partition("(")[0]))
     )
-    if device != "mps" and not (device is None and of_mps):
+    if device is None and not of_mps:
         return None
     said = [node.value for node in ast.walk(given["decorators"]) if isinstance(node, ast.Constant)]
     message = " ".join(text for text in said if isinstance(text, str))

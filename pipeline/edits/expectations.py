@@ -59,11 +59,27 @@ class Expectations:
                 found[name].append(opinfo)
         return found
 
+    @cached_property
+    def _by_ref(self) -> Mapping[str, Sequence[OpInfo]]:
+        """The `_refs.` twins of each OpInfo by its name."""
+        found: dict[str, list[OpInfo]] = defaultdict(list)
+        for opinfo in self.opinfos:
+            found[opinfo.ref_of].append(opinfo)
+        return found
+
+    @cached_property
+    def _by_opinfo(self) -> Mapping[OpInfo, Sequence[Expectation]]:
+        found: dict[OpInfo, list[Expectation]] = defaultdict(list)
+        for entry, (_, opinfo) in self._found.items():
+            if opinfo is not None:
+                found[opinfo].append(entry)
+        return found
+
     @property
     def entries(self) -> tuple[Expectation, ...]:
         return tuple(self._found)
 
-    @property
+    @cached_property
     def stale(self) -> tuple[Expectation, ...]:
         """Entries of lists whose key is no OpInfo's: they have no effect. Needs the OpInfo files among the files."""
         return tuple(entry for entry in self._found if entry.in_list and entry.stale)
@@ -75,9 +91,8 @@ class Expectations:
         """
         known = self._by_operator
         wanted = {opinfo for each in operators for name in spellings(each) for opinfo in known.get(name, ())}
-        names = {opinfo.name for opinfo in wanted}
-        wanted |= {opinfo for opinfo in self.opinfos if opinfo.ref_of in names}
-        entries = [entry for entry, (_, opinfo) in self._found.items() if opinfo in wanted]
+        wanted |= {twin for name in {opinfo.name for opinfo in wanted} for twin in self._by_ref.get(name, ())}
+        entries = [entry for opinfo in wanted for entry in self._by_opinfo.get(opinfo, ())]
         entries.extend(entry for entry in self.stale if entry.key in operators)
         entries.extend(self._missing_from_allow_lists(wanted))
         return tuple(sorted(entries, key=lambda entry: (entry.path, entry.line, entry.column, entry.key)))
@@ -160,8 +175,8 @@ class Expectations:
             known: Iterable[Expectation] = self._found
             if expectation.kind is Kind.COMPLEX:
                 known = self._missing_from_allow_lists([each for each in self.opinfos if each.key == expectation.key])
-            same = (whole for whole in known if whole == replace(expectation, dtypes=whole.dtypes))
-            whole = next(same, None)
+            here = (whole for whole in known if (whole.line, whole.column) == (expectation.line, expectation.column))
+            whole = next((whole for whole in here if whole == replace(expectation, dtypes=whole.dtypes)), None)
             if whole is None:
                 raise Refusal(f"no such expectation of {expectation.key}", path=expectation.path,
                               line=expectation.line, hint="search the file again")  # fmt: skip

@@ -53,17 +53,17 @@ def _dead_includes(file: HostFile, dead: Collection[int], coming: Sequence[Entry
     An include stays when what it declares is not known, when nothing used it before either, or when the file gets
     something through it that it gets nowhere else.
     """
-    before = file.entries
-    after = [*coming, *(entry for index, entry in enumerate(before) if index not in dead)]
+    gone = [file.entries[index] for index in dead]
+    after = [*coming, *(entry for index, entry in enumerate(file.entries) if index not in dead)]
     found = {
         index
         for index, item in enumerate(file.items)
         if item.kind is Kind.INCLUDE
         and index not in dead
-        and headers.serves(included(item), before)
+        and headers.serves(included(item), gone)
         and not headers.serves(included(item), after)
     }
-    used = frozenset().union(*(entry.selectors for entry in after))
+    used = frozenset().union(*(entry.selectors for entry in after)) if found else frozenset()
     for index in sorted(found):
         path = included(file.items[index])
         if not OPERATOR_HEADER.fullmatch(path):

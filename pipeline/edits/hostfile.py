@@ -136,6 +136,15 @@ def _host_file(path: str, text: str, inherited: tuple[Macro, ...] = ()) -> HostF
     return file
 
 
+@functools.lru_cache(maxsize=1024)
+def _unevaluated(path: str, text: str) -> HostFile:
+    """The file for its includes and #defines alone, which need no macro of another file."""
+    try:
+        return HostFile(path, text)
+    except Refusal as refusal:
+        return UnreadableFile(path, text, refusal)
+
+
 class HostFiles:
     """Host files by path, sources and headers. A text is split and evaluated once, however often it comes back."""
 
@@ -153,7 +162,7 @@ class HostFiles:
         if path not in self._read:
             macros: dict[str, Macro] = {}
             for header in self._reached(path):
-                macros |= {macro.name: macro for macro in _host_file(header, self.texts[header]).own_macros}
+                macros |= {macro.name: macro for macro in _unevaluated(header, self.texts[header]).own_macros}
             self._read[path] = _host_file(path, self.texts[path], tuple(macros.values()))
         return self._read[path]
 
@@ -171,6 +180,11 @@ class HostFiles:
     def registering(self) -> Mapping[str, tuple[Place, ...]]:
         """Stub -> where it is registered, in order of path."""
         return self._places(lambda entry: tuple(known.stub for known in entry.registrations))
+
+    @cached_property
+    def declaring(self) -> Mapping[str, tuple[Place, ...]]:
+        """Name -> where it is only declared, in order of path."""
+        return self._places(lambda entry: entry.item.names if entry.item.kind is Kind.DECLARATION else ())
 
     def _places(self, names: Callable[[Entry], tuple[str, ...]]) -> Mapping[str, tuple[Place, ...]]:
         found: dict[str, dict[Place, None]] = {}
@@ -197,7 +211,7 @@ class HostFiles:
         waiting = [path]
         while waiting:
             current = waiting.pop()
-            for include in _host_file(current, self.texts[current]).includes:
+            for include in _unevaluated(current, self.texts[current]).includes:
                 header = self._headers.get(include)
                 if header is not None and header not in seen and header != path:
                     seen[header] = None

@@ -13,9 +13,10 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from pipeline.edits.items import Item, Kind
-from pipeline.edits.kernel_file import Call, KernelFile, call_arities, macros_of, shape
+from pipeline.edits.kernel_file import Call, call_arities, shape
 from pipeline.edits.kernel_fragment import KernelFragment, Piece, included, read_kernel_fragment
-from pipeline.edits.kernel_placement import KernelPlacement, Place
+from pipeline.edits.kernel_placement import Place
+from pipeline.edits.kernel_target import read_target
 from pipeline.edits.lexer import tokens
 from pipeline.edits.objcpp import split
 from pipeline.edits.params_header import add_params
@@ -69,10 +70,8 @@ def merge_kernel(fragment: str, target: str, tree: SourceTree, fragment_path: st
 class _Merge:
     def __init__(self, fragment: KernelFragment, text: str, path: str, headers: Mapping[str, str]) -> None:
         self.fragment = fragment
-        self.headers = {header: split(content, header) for header, content in headers.items()}
-        macros = {name: macro for items in self.headers.values() for name, macro in macros_of(items).items()}
-        self.file = KernelFile(text, path, macros)
-        self.placement = KernelPlacement(self.file)
+        read = read_target(text, path, headers)
+        self.file, self.placement, self.headers = read.file, read.placement, read.headers
         included_here = [*fragment.includes, *_includes(self.file.items)]
         self.knows_headers = all(path in headers for path in included_here if path.startswith("c10/"))
         self.insertions: dict[int, list[tuple[str, bool]]] = {}

@@ -40,6 +40,7 @@ class KernelFile:
         self.macros = macros_of(self.items)
         self.header_macros = header_macros or {}
         self._bases: dict[Call, tuple[Call, ...]] = {}
+        self._making_types: dict[str, bool] = {}
 
     @cached_property
     def definitions(self) -> dict[str, list[Item]]:
@@ -109,6 +110,11 @@ class KernelFile:
 
     def _makes_types(self, name: str) -> bool:
         """Whether a macro, or one that it calls, has a `struct` in its body."""
+        if name not in self._making_types:
+            self._making_types[name] = self._reaches_struct(name)
+        return self._making_types[name]
+
+    def _reaches_struct(self, name: str) -> bool:
         seen: set[str] = set()
         waiting = {name}
         while waiting:

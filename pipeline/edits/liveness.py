@@ -30,6 +30,7 @@ class Liveness:
         self.host = host
         self._entries: dict[Place, Entry] = {}
         self._candidates: set[Place] = set()
+        self._names: dict[Place, tuple[str, ...]] = {}
         self._children: dict[Place, list[Place]] = defaultdict(list)
         self._local: dict[str, dict[str, list[Place]]] = defaultdict(lambda: defaultdict(list))
         self._external: dict[str, list[Place]] = defaultdict(list)
@@ -48,25 +49,24 @@ class Liveness:
         `used_elsewhere` are names that code outside of these files mentions, or code about to be added to them.
         """
         gone, elsewhere = frozenset(removed), frozenset(used_elsewhere)
-        roots = self._entries.keys() - self._candidates
-        before = self._reached(roots | gone, frozenset(), elsewhere)
-        unexplained = self._candidates - before
-        after = self._reached(roots | unexplained, gone, elsewhere)
-        return frozenset((before & self._candidates) - after - gone)
+        below = self._reached(gone)
+        # An item that is not below `removed` is as live without it as it was, and so is what it needs.
+        needed = [
+            place
+            for place in below
+            if not self._needed_by[place] <= below or not elsewhere.isdisjoint(self._names.get(place, ()))
+        ]
+        return frozenset(below - gone - self._reached(needed, gone))
 
     def unneeded(self, used_elsewhere: Collection[str] = ()) -> frozenset[Place]:
         """The items that nothing needs, neither these files nor `used_elsewhere`."""
         roots = self._entries.keys() - self._candidates
-        return frozenset(self._candidates - self._reached(roots, frozenset(), frozenset(used_elsewhere)))
+        return frozenset(self._candidates - self._reached(roots, used_elsewhere=frozenset(used_elsewhere)))
 
     def users(self, names: Collection[str], gone: Collection[Place]) -> tuple[Place, ...]:
         """Items outside of `gone` that mention one of `names`, by path and place."""
-        wanted = frozenset(names)
-        return tuple(
-            place
-            for place, entry in sorted(self._entries.items())
-            if place not in gone and not wanted.isdisjoint(entry.uses) and wanted.isdisjoint(entry.item.names)
-        )
+        found = {place for name in names for place in self._mentioning.get(name, ()) if place not in gone}
+        return tuple(sorted(place for place in found if set(names).isdisjoint(self._entries[place].item.names)))
 
     def _enter(self, file: HostFile, index: int) -> None:
         place, entry = Place(file.path, index), file.entries[index]
@@ -80,6 +80,7 @@ class Liveness:
         if not names:
             return
         self._candidates.add(place)
+        self._names[place] = names
         for name in names:
             self._named[name].append(place)
             if entry.item.kind is Kind.METHOD:
@@ -127,7 +128,30 @@ class Liveness:
                 needs[place] = frozenset(found)
         return needs
 
-    def _reached(self, roots: Iterable[Place], gone: frozenset[Place], used_elsewhere: frozenset[str]) -> set[Place]:
+    @cached_property
+    def _needed_by(self) -> dict[Place, frozenset[Place]]:
+        """What keeps each item alive directly."""
+        found: dict[Place, set[Place]] = {place: set() for place in self._entries}
+        for place, needed in self._needs.items():
+            for other in needed:
+                found[other].add(place)
+        return {place: frozenset(others) for place, others in found.items()}
+
+    @cached_property
+    def _mentioning(self) -> dict[str, list[Place]]:
+        """Name -> the items that mention it."""
+        found: dict[str, list[Place]] = defaultdict(list)
+        for place, entry in self._entries.items():
+            for name in entry.uses:
+                found[name].append(place)
+        return found
+
+    def _reached(
+        self,
+        roots: Iterable[Place],
+        gone: frozenset[Place] = frozenset(),
+        used_elsewhere: frozenset[str] = frozenset(),
+    ) -> set[Place]:
         """Everything that `roots` and the names `used_elsewhere` need, `roots` included."""
         reached = set(roots)
         reached.update(*(self._named[name] for name in used_elsewhere & self._named.keys()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pipeline.errors import Refusal
 
@@ -29,24 +30,46 @@ class Macro:
 
     def with_arguments(self, given: Sequence[str], expanded: Sequence[str]) -> str:
         """The body with parameters replaced: as given beside # and ##, else expanded."""
+        return "".join(part if isinstance(part, str) else part.filled(given, expanded) for part in self._parts)
+
+    @cached_property
+    def _parts(self) -> tuple[str | _Slot, ...]:
+        """The body read once, however often it is called: text that stays, and places of parameters."""
         pieces = _pieces(self.body)
-        out: list[str] = []
+        parts: list[str | _Slot] = [""]
         for at, piece in enumerate(pieces):
             before, after = pieces[at - 1] if at else "", pieces[at + 1] if at + 1 < len(pieces) else ""
             number = self._number(piece)
             if piece == "##" or (piece == "#" and self._number(after) is not None):
                 continue
-            if number is None or number >= len(given):
-                out.append(piece)
-            elif before == "#":
-                out.append('"' + given[number].replace("\\", "\\\\").replace('"', '\\"') + '"')
+            if number is not None:
+                parts.append(_Slot(piece, number, quoted=before == "#", pasted="##" in (before, after)))
+            elif isinstance(parts[-1], str):
+                parts[-1] += piece
             else:
-                out.append(given[number] if "##" in (before, after) else expanded[number])
-        return "".join(out)
+                parts.append(piece)
+        return tuple(parts)
 
     def _number(self, piece: str) -> int | None:
         parameters = self.parameters or ()
         return parameters.index(piece) if piece in parameters else None
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Where parameter `number` stands in a body; `quoted` behind #, `pasted` beside ##."""
+
+    name: str
+    number: int
+    quoted: bool
+    pasted: bool
+
+    def filled(self, given: Sequence[str], expanded: Sequence[str]) -> str:
+        if self.number >= len(given):
+            return self.name
+        if self.quoted:
+            return '"' + given[self.number].replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return (given if self.pasted else expanded)[self.number]
 
 
 def macro_of(define: str) -> Macro | None:
@@ -75,7 +98,11 @@ def arguments(call: str) -> tuple[str, ...]:
 
 def _pieces(text: str) -> list[str]:
     """Words, literals and punctuation; comments as one space, and no space around ##."""
-    found = [" " if piece[:2] in ("//", "/*") else piece for piece in (m[0] for m in _PIECE.finditer(text))]
+    found = [match[0] for match in _PIECE.finditer(text)]
+    if "/" in text:
+        found = [" " if piece[:2] in ("//", "/*") else piece for piece in found]
+    if "##" not in text:
+        return found
     return [
         piece
         for at, piece in enumerate(found)
@@ -86,6 +113,8 @@ def _pieces(text: str) -> list[str]:
 def _expand(pieces: Sequence[str], macros: Mapping[str, Macro], hidden: frozenset[str], depth: int = 0) -> str:
     if depth > _DEEPEST:
         raise Refusal(f"macro calls nest more than {_DEEPEST} deep")
+    if macros.keys().isdisjoint(pieces):
+        return "".join(pieces)
     out: list[str] = []
     at = 0
     while at < len(pieces):

@@ -135,6 +135,14 @@ class _Remover(cst.CSTTransformer):
         self.kin = kin | doomed
         self.found: set[Position] = set()
 
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Nodes without a doomed element in them stay as they are, and are not looked into."""
+        span = self.get_metadata(PositionProvider, node, None)
+        if span is None:
+            return True
+        start, end = (span.start.line, span.start.column), (span.end.line, span.end.column)
+        return any(start <= doomed <= end for doomed in self.doomed)
+
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         node = super().on_leave(original_node, updated_node)
         if not isinstance(node, Display) or (isinstance(node, cst.Tuple) and not node.lpar):

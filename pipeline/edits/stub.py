@@ -173,7 +173,7 @@ def _defined(file: HostFile, piece: Piece) -> bool:
     """The file has the piece. Raises Refusal where it has something else of that name."""
     clash = None
     for entry in file.entries:
-        if any(shape(part.code) == piece.shape for part in entry.parts):
+        if any(part.names == piece.names and shape(part.code) == piece.shape for part in entry.parts):
             return True
         if not set(entry.defines).isdisjoint(piece.names):
             clash = entry.item.line
