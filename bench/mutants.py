@@ -2,37 +2,41 @@
 
 `python -m bench.mutants` changes kernels one place at a time (see bench/mutations.py), checks each mutant in a process
 of its own, and prints the share caught and every survivor. `--sample N` takes N mutants chosen by `--seed`, `--kernels`
-only some files, `--jobs` so many at once. A mutant is caught when the check fails or warns of what it does not warn of
-in the kernel itself; one that does not compile counts neither way, and kernels whose own check fails are left out.
+only some files, `--jobs` so many at once. A mutant is caught when the numerical check fails or warns of what it does
+not warn of in the kernel itself, or the contract check says that the stub asks for what is not there. Neither one that
+does not compile counts nor one that the compiler makes the same machine code of. Of survivors it says how much their
+results differ from the kernel's. Kernels whose own check fails are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
 import random
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkProcess
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from bench.forks import in_forks
 from bench.mutations import Mutant, mutants
+from bench.survivors import change, same_code
+from pipeline.campaign import Campaign
+from pipeline.checks.contract import check_contract_of_fragments
 from pipeline.findings import Outcome, Severity
+from pipeline.metal import ShaderError
 from pipeline.numerics.check import run
 from pipeline.numerics.job import Job
 
 ROOT = Path(__file__).parent.parent
+HEADERS = Path(torch.__file__).parent / "include"
 FEW = ("float32", "bfloat16", "int32", "complex64", "bool")
 """Tried first; all dtypes only where these let a mutant pass."""
 
 LIMIT = 300.0  # seconds, after which a mutant that does not end counts as caught
-CAUGHT, SURVIVED, STILLBORN = "caught", "survived", "does not compile"
+CAUGHT, SURVIVED, STILLBORN, SAME = "caught", "survived", "does not compile", "same code"
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,33 @@ def fate(operator: str, kernel: str) -> Fate:
     return Fate(SURVIVED, frozenset(f"{each['rule']} on {', '.join(each['dtypes'])}" for each in reports))
 
 
+def trial_fate(trial: Trial, own: Fate, contract: Callable[[str, str], str]) -> Fate:
+    """What becomes of a mutant; of one that survives, how its results differ."""
+    mutant = trial.mutant.applied(trial.text)
+    try:
+        if same_code(trial.text, mutant):
+            return Fate(SAME)
+    except ShaderError:
+        return Fate(STILLBORN)
+    found = fate(trial.operator, mutant)
+    if found.said != SURVIVED:
+        return found
+    warned = sorted(found.warnings - own.warnings)
+    broken = contract(trial.operator, mutant)
+    if warned or broken:
+        return Fate(f"{CAUGHT} {'by a warning: ' + warned[0] if warned else broken}")
+    return Fate(f"{SURVIVED}, {change(job(trial.operator, trial.text), job(trial.operator, mutant))}")
+
+
+def contract_of(campaign: Campaign, operator: str, kernel: str) -> str:
+    """The rules that kernel and stub break together, as far as they are about what is registered."""
+    entry, stub = campaign.manifest.operator(operator), job(operator, kernel).stub
+    if stub is None:
+        return ""
+    result = check_contract_of_fragments(entry, kernel, stub, campaign.snapshot.tree, HEADERS)
+    return ", ".join(sorted({each.rule for each in result.findings if each.severity is Severity.ERROR}))
+
+
 def all_trials(names: Sequence[str]) -> list[Trial]:
     found = []
     for path in sorted((ROOT / "kernels").glob("*.metal")):
@@ -83,51 +114,18 @@ def all_trials(names: Sequence[str]) -> list[Trial]:
     return found
 
 
-def try_all(tasks: Sequence[tuple[str, str]], jobs: int) -> Iterator[tuple[int, Fate]]:
-    """The fate of each operator and kernel text, by its number, as they come; each in a fork of this process."""
-    running: dict[Connection, tuple[int, ForkProcess, float]] = {}
-    waiting = list(enumerate(tasks))[::-1]
-    context = multiprocessing.get_context("fork")
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            index, (operator, kernel) = waiting.pop()
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_send, args=(sender, operator, kernel))
-            process.start()
-            sender.close()
-            running[receiver] = (index, process, time.monotonic())
-        ready = wait(list(running), timeout=5)
-        for receiver, (index, process, started) in list(running.items()):
-            late = time.monotonic() - started > LIMIT
-            if receiver not in ready and not late:
-                continue
-            if late:
-                process.kill()
-            try:
-                found = receiver.recv()
-            except EOFError:
-                found = Fate(f"{CAUGHT} {'no end' if late else 'process died'}")
-            process.join()
-            del running[receiver]
-            yield index, found
-
-
-def _send(sender: Connection, operator: str, kernel: str) -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # torch warns at length of what it is tried with
-    sender.send(fate(operator, kernel))
-    sender.close()
-
-
 def table(fates: Sequence[tuple[Trial, str]]) -> str:
     """Markdown: the share caught by kind of mistake, and the survivors."""
     lines = ["| mistake | tried | caught | share |", "|---|---|---|---|"]
-    kinds = Counter(trial.mutant.kind for trial, said in fates if said != STILLBORN)
+    kinds = Counter(trial.mutant.kind for trial, said in fates if said not in (STILLBORN, SAME))
     caught = Counter(trial.mutant.kind for trial, said in fates if said.startswith(CAUGHT))
     for kind, count in (*sorted(kinds.items()), ("all", kinds.total())):
         found = caught.total() if kind == "all" else caught[kind]
         lines.append(f"| {kind} | {count} | {found} | {100 * found / max(count, 1):.1f} % |")
-    survivors = [str(trial) for trial, said in fates if said == SURVIVED]
-    return "\n".join([*lines, "", *(f"- {each}" for each in survivors)])
+    survivors = [f"{trial}: {said.partition(', ')[2]}" for trial, said in fates if said.startswith(SURVIVED)]
+    apart = Counter(said for _, said in fates if said in (STILLBORN, SAME))
+    counts = [f"{count} {said}" for said, count in apart.items()]
+    return "\n".join([*lines, "", f"Not counted: {', '.join(counts)}.", "", *(f"- {each}" for each in survivors)])
 
 
 def main() -> None:
@@ -142,18 +140,20 @@ def main() -> None:
     if options.sample:
         trials = random.Random(options.seed).sample(trials, min(options.sample, len(trials)))
     texts = {trial.operator: trial.text for trial in trials}
-    own = dict(try_all(list(texts.items()), options.jobs))
-    known = {operator: own[index].warnings for index, operator in enumerate(texts)}
-    failing = [operator for index, operator in enumerate(texts) if own[index].said != SURVIVED]
+    own = dict.fromkeys(texts, Fate("lost"))
+    asked = [partial(fate, *each) for each in texts.items()]
+    for index, found in in_forks(asked, options.jobs, LIMIT, Fate):
+        own[list(texts)[index]] = found
+    failing = [operator for operator, found in own.items() if found.said != SURVIVED]
     if failing:
         print(f"left out, since the check of the kernel itself fails: {', '.join(failing)}", flush=True)
     trials = [trial for trial in trials if trial.operator not in failing]
+    contract = partial(contract_of, Campaign.open(ROOT, "pocket"))
+    asked = [partial(trial_fate, each, own[each.operator], contract) for each in trials]
     fates = []
-    for index, found in try_all([(each.operator, each.mutant.applied(each.text)) for each in trials], options.jobs):
-        more = sorted(found.warnings - known[trials[index].operator])
-        said = f"{CAUGHT} by a warning: {more[0]}" if more else found.said
-        fates.append((trials[index], said))
-        print(f"{len(fates)}/{len(trials)} {trials[index]}: {said}", flush=True)
+    for index, found in in_forks(asked, options.jobs, LIMIT, lambda why: Fate(f"{CAUGHT} {why}")):
+        fates.append((trials[index], found.said))
+        print(f"{len(fates)}/{len(trials)} {trials[index]}: {found.said}", flush=True)
     print(table(sorted(fates, key=lambda each: (each[0].operator, each[0].mutant.start))))
 
 

@@ -188,3 +188,40 @@ COMPLEX_FAULTS = [
 def test_infinite_parts_of_complex_results_are_told_apart(operator: str, old: str, new: str) -> None:
     result = run(changed(ours(operator, "complex64"), "kernel", old, new))
     assert result.result.outcome is Outcome.FAILED
+
+
+def test_a_small_part_of_a_complex_result_is_not_hidden_by_the_large_one() -> None:
+    """The real part of atanh is small beside the imaginary one where the argument is large."""
+    job = ours("atanh", "complex64")
+    assert run(job).result.findings == ()
+    result = run(changed(job, "kernel", "if (size > 1e18f) {", "if (size > 1e30f) {"))
+    assert rules(result), shown(result)
+
+
+UNREACHED_FAULTS = [
+    ("bincount", "int32", "weights[index * strides.y]", "weights[index]", "weights in another dtype"),
+    ("std_mean", "float32", "part_squares[row * parts + i]", "part_squares[row * parts]", "long rows"),
+    ("std_mean", "complex32", "part_mean[index] = part.mean", "part_mean[index] = 0", "long rows"),
+    ("vdot", "complex32", "step = long(groups) * threads", "step = threads", "vectors"),
+]
+
+
+@pytest.mark.parametrize(("operator", "dtype", "old", "new", "where"), UNREACHED_FAULTS)
+def test_what_opinfo_does_not_reach_is_tried_too(operator: str, dtype: str, old: str, new: str, where: str) -> None:
+    result = run(changed(ours(operator, dtype), "kernel", old, new))
+    assert result.result.outcome is Outcome.FAILED, where
+
+
+@pytest.mark.parametrize("operator", ["bincount", "dot", "std_mean", "vdot"])
+def test_every_kernel_of_a_reduction_is_launched(operator: str) -> None:
+    assert not run(ours(operator)).data["idle"]
+
+
+def test_numbers_that_the_cpu_refuses_do_not_keep_the_others_from_being_tried() -> None:
+    """binary_cross_entropy takes 0 to 1, ends included, where the logarithms are bounded."""
+    result = run(
+        changed(
+            ours("binary_cross_entropy", "float32"), "kernel", "precise::log(x), -100.0f", "precise::log(x), -101.0f"
+        )
+    )
+    assert any("binary_cross_entropy(0.0, " in each.message for each in result.result.findings), shown(result)

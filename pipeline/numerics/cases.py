@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import torch
 from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
 from pipeline.exec_kernel.execute import torch_dtype
 from pipeline.numerics import values
+from pipeline.numerics.domain import accepts
 from pipeline.numerics.targets import Target
 
 
@@ -34,6 +34,9 @@ DTYPES = tuple(torch_dtype(dtype) for dtype in MPS_DTYPES if dtype not in (Dtype
 
 _LENGTHS = (70, 1030)  # more than two simdgroups, more than a threadgroup, and multiples of neither
 _MOST_ENLARGED = 20_000
+_OTHERS = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8)
+
+Shape = tuple[int, ...]
 
 # Every dtype once as the common one, the smaller operand on either side.
 MIXED = (
@@ -90,11 +93,11 @@ def specials(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Ite
 def small(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterator[Case]:
     """A few elements of two and three dimensions, for the layouts; and none, and one."""
     distinct = tuple(dict.fromkeys(target.inputs))
-    shapes: tuple[tuple[int, ...], ...] = ((3, 5), (2, 3, 4))
+    shapes: tuple[Shape, ...] = ((3, 5), (2, 3, 4))
     for shape in shapes:
         tensors = [values.random(dtype, 24, 10 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
         yield _case(target, scalars, tensors, f"shape {list(shape)}")
-    edges: tuple[tuple[int, ...], ...] = ((), (1,), (0,), (3, 0))
+    edges: tuple[Shape, ...] = ((), (1,), (0,), (3, 0))
     for shape in edges:
         tensors = [values.random(dtype, 24, 20 + seed)[: _numel(shape)].reshape(shape) for seed in range(len(distinct))]
         yield _case(target, scalars, tensors, f"shape {list(shape)}", plain_only=True)
@@ -103,7 +106,7 @@ def small(target: Target, dtype: torch.dtype, scalars: dict[str, Any]) -> Iterat
 def broadcast(target: Target, dtypes: Sequence[torch.dtype], scalars: dict[str, Any]) -> Iterator[Case]:
     """One operand smaller than the others: a scalar, a row, a column, on either side."""
     arity = len(target.inputs)
-    shapes: tuple[tuple[int, ...], ...] = ((), (1,), (7,), (1, 7), (6, 1))
+    shapes: tuple[Shape, ...] = ((), (1,), (7,), (1, 7), (6, 1))
     for position, name in enumerate(target.inputs):
         for shape in shapes if name not in target.full else ():
             tensors = []
@@ -145,31 +148,70 @@ def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
         yield from broadcast(target, dtypes, scalars)
 
 
-def enlarged(target: Target, call: Case) -> Iterator[Case]:
-    """The call with each of its sizes beyond a simdgroup, then beyond a threadgroup; and with one NaN.
+def enlarged(target: Target, call: Case, long: int) -> Iterator[Case]:
+    """The call with each of its sizes beyond a simdgroup, beyond a threadgroup, and `long`; and with one NaN.
 
     The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
     """
-    tensors = {name: call.arguments[name] for name in target.tensors(call.arguments)}
-    tensors = {name: each for name, each in tensors.items() if isinstance(each, torch.Tensor)}
+    tensors = _tensors(target, call)
     floats = [name for name, each in tensors.items() if each.is_floating_point()]
-    sizes = sorted({size for each in tensors.values() for size in each.shape if size > 1})
-    for size, length in itertools.product(sizes, _LENGTHS):
-        shapes = {name: [length if each == size else each for each in tensor.shape] for name, tensor in tensors.items()}
-        counts = [_numel(shape) for shape in shapes.values()]
-        if min(counts) == 0 or max(counts) > _MOST_ENLARGED:
-            continue
-        grown = {
-            name: _grown(tensors[name], shape, index, keep=bool(floats))
-            for index, (name, shape) in enumerate(shapes.items())
-        }
-        label = f"{call.label}, {size} made {length}"
-        yield Case(target.refreshed({**call.arguments, **grown}), label, plain_only=True)
-        for name in floats if length == _LENGTHS[0] else ():
-            changed = grown[name].clone()
-            changed.reshape(-1)[changed.numel() // 2] = math.nan
-            arguments = {**call.arguments, **grown, name: changed}
-            yield Case(target.refreshed(arguments), f"{label}, one NaN", plain_only=True)
+    shapes = {name: tuple(each.shape) for name, each in tensors.items()}
+    for length in (*_LENGTHS, long):
+        for sizes, larger in _larger(shapes, length):
+            grown = {
+                name: _grown(tensors[name], shape, index, keep=bool(floats))
+                for index, (name, shape) in enumerate(larger.items())
+            }
+            label = f"{call.label}, {sizes} made {length}"
+            yield Case(target.refreshed({**call.arguments, **grown}), label, plain_only=True)
+            for name in floats if length == _LENGTHS[0] else ():
+                changed = grown[name].clone()
+                changed.reshape(-1)[changed.numel() // 2] = math.nan
+                arguments = {**call.arguments, **grown, name: changed}
+                yield Case(target.refreshed(arguments), f"{label}, one NaN", plain_only=True)
+
+
+def _larger(shapes: dict[str, Shape], length: int) -> Iterator[tuple[str, dict[str, Shape]]]:
+    """The shapes with all dimensions of one size made `length`, or where that is too much the first or last of them."""
+    most = max(_MOST_ENLARGED, 2 * length)
+    for size in sorted({size for shape in shapes.values() for size in shape if size > 1}):
+        every = {name: tuple(length if each == size else each for each in shape) for name, shape in shapes.items()}
+        found = [(f"{size}", every)]
+        if max(map(_numel, every.values())) > most:
+            found = [(f"{size} at {axis}", _at_axis(shapes, axis, size, length)) for axis in (0, -1)]
+        for label, larger in found:
+            counts = [_numel(shape) for shape in larger.values()]
+            if larger != shapes and min(counts) > 0 and max(counts) <= most:
+                yield label, larger
+
+
+def _at_axis(shapes: dict[str, Shape], axis: int, size: int, length: int) -> dict[str, Shape]:
+    changed = {}
+    for name, shape in shapes.items():
+        sizes = list(shape)
+        if sizes and sizes[axis] == size:
+            sizes[axis] = length
+        changed[name] = tuple(sizes)
+    return changed
+
+
+def retyped(target: Target, call: Case) -> Iterator[Case]:
+    """The call with one of several tensors in another dtype, as far as the CPU operator takes that."""
+    tensors = {name: each for name, each in _tensors(target, call).items() if not each.is_complex()}
+    for name, tensor in tensors.items() if len(tensors) > 1 else ():
+        for dtype in _OTHERS:
+            arguments = {**call.arguments, name: tensor.to(dtype)}
+            if dtype is not tensor.dtype and accepts(target, arguments):
+                yield Case(
+                    target.refreshed(arguments),
+                    f"{call.label}, {name} in {str(dtype).removeprefix('torch.')}",
+                    plain_only=True,
+                )
+
+
+def _tensors(target: Target, call: Case) -> dict[str, torch.Tensor]:
+    given = {name: call.arguments[name] for name in target.tensors(call.arguments)}
+    return {name: each for name, each in given.items() if isinstance(each, torch.Tensor)}
 
 
 def _grown(tensor: torch.Tensor, shape: Sequence[int], seed: int, keep: bool) -> torch.Tensor:
@@ -178,8 +220,14 @@ def _grown(tensor: torch.Tensor, shape: Sequence[int], seed: int, keep: bool) ->
         return tensor.reshape(-1).repeat(count // tensor.numel() + 1)[:count].reshape(shape)
     numbers = values.random(tensor.dtype, count, 50 + seed)
     if tensor.is_floating_point():
-        numbers = 0.1 + numbers.abs() % 2
+        numbers = _positive(numbers)
+    elif tensor.is_complex():
+        numbers = torch.complex(*map(_positive, (numbers.real.float(), numbers.imag.float())))
     return numbers.to(tensor.dtype).reshape(shape)
+
+
+def _positive(numbers: torch.Tensor) -> torch.Tensor:
+    return 0.1 + numbers.abs() % 2
 
 
 def _case(

@@ -39,7 +39,7 @@ could call.
 
 _LIMITED_ROUNDINGS = 10
 
-_ABOUT = 1e-2
+_ABOUT, _ALIKE = 1e-2, 1e-4
 
 _GROSS = 0.5
 """Beyond this relative error an answer has nothing in common with the truth: it is zero, or of another magnitude."""
@@ -232,7 +232,18 @@ def _wrong_complex(
     if inputs is not None:
         loose &= ~inputs.finite & (inputs.nan | ~_agree(answers) | _parts_alike(value, answers[0]))
     masked = int((loose & ~right).sum())
+    right &= ~_wrong_part(value, answers, expected.slack)
     return ~(right | loose), masked
+
+
+def _wrong_part(value: torch.Tensor, answers: list[torch.Tensor], slack: torch.Tensor | None) -> torch.Tensor:
+    """Where a part is off though all answers agree on it: the norm of both does not show that in the smaller one."""
+    first, size = answers[0], answers[0].abs()
+    agreed = torch.isfinite(first) & torch.isfinite(value) & (size > torch.finfo(torch.float32).tiny)
+    for answer in answers[1:]:
+        agreed &= (answer - first).abs() <= _ALIKE * size
+    allowed = _ABOUT * size + (0 if slack is None else slack.unsqueeze(-1))
+    return (agreed & ((value - first).abs() > allowed)).any(-1)
 
 
 def _parts_alike(value: torch.Tensor, answer: torch.Tensor) -> torch.Tensor:

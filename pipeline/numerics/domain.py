@@ -15,6 +15,9 @@ from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.numerics.reference import ReferenceRefusedError, evaluate
 from pipeline.numerics.targets import Target
 
+_ASKED = 60
+"""So many of the elements are tried alone, to see whether there are any that the operator takes."""
+
 _HIGHEST_DEGREE = 64
 """Polynomials take as many steps as their degree, which a special value makes 1e38."""
 
@@ -26,6 +29,45 @@ def answerable(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     elif target.operator == "special_zeta" and isinstance(arguments["other"], torch.Tensor):
         arguments = {**arguments, "other": _near_zero(arguments["other"])}
     return _divisible(target, arguments)
+
+
+def accepts(target: Target, arguments: dict[str, Any]) -> bool:
+    """Whether the CPU operator answers the call, and those answer that it takes arguments from."""
+    try:
+        evaluate(target, target.refreshed(arguments))
+    except (ReferenceRefusedError, RuntimeError):
+        return False
+    return True
+
+
+def accepted_part(target: Target, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """A call of only those elements that the CPU operator takes, some of which it refuses for their values.
+
+    None where it takes all, or none that was tried, or the operands are not 1-D and of one length.
+    """
+    tensors = {name: arguments[name] for name in target.tensors(arguments)}
+    lengths = {each.shape if isinstance(each, torch.Tensor) else None for each in tensors.values()}
+    shape = lengths.pop()
+    if lengths or shape is None or len(shape) != 1 or shape[0] < 2:
+        return None
+
+    def chosen(index: torch.Tensor) -> dict[str, Any]:
+        return {**arguments, **{name: each[index] for name, each in tensors.items()}}
+
+    def taken(index: torch.Tensor) -> bool:
+        return accepts(target, chosen(index))
+
+    everything = torch.arange(shape[0])
+    kept: list[torch.Tensor] = []
+    if not taken(everything) and any(map(taken, everything[:: max(1, shape[0] // _ASKED)].split(1))):
+        parts = [everything]
+        while parts:
+            part = parts.pop()
+            if taken(part):
+                kept.append(part)
+            elif len(part) > 1:
+                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+    return target.refreshed(chosen(torch.cat(kept))) if kept else None
 
 
 def survives(target: Target, arguments: dict[str, Any]) -> bool:

@@ -30,6 +30,8 @@ _NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fh]?(?![
 _KINDS = 5
 """So many calls of one dtype, unlike in ranks and scalars, are tried with more elements."""
 
+_LONG, _LONGEST = 4096, 40_000
+
 Progress = Callable[[str], None]
 
 
@@ -102,6 +104,12 @@ def literals(source: str) -> list[float]:
     return [sign * number for number in numbers if number < 3e38 for sign in (1.0, -1.0)][:64]
 
 
+def long_size(job: Job) -> int:
+    """A size beyond twice every number of the host code, which may treat more elements in another way."""
+    numbers = [int(each) for each in re.findall(r"(?<![\w.])\d{2,5}(?![\w.])", job.stub or "")]
+    return 3 + 2 * max(each for each in (_LONG, *numbers) if each <= _LONGEST)
+
+
 def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[Target, Host]]:
     """What the stub implements: its registrations, else the functions that dispatch rows name."""
     if job.stub is None:
@@ -125,9 +133,10 @@ def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[T
 
 def _try_everything(session: Session, job: Job, progress: Progress) -> int:
     target, dtypes = session.target, _dtypes(job)
-    calls = {dtype: list(recorded(target, dtype)) for dtype in dtypes}
+    calls = {dtype: recorded(target, dtype) for dtype in dtypes}
     sets = scalar_sets(target, (call.arguments for dtype in dtypes for call in calls[dtype]))
     extra = [*literals(job.kernel), *boundaries(sets)]
+    long = long_size(job)
     for dtype in dtypes:
         progress(f"{target.overload} on {dtype}")
         if target.pointwise:
@@ -135,7 +144,7 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
                 session.try_case(case)
         for case in _sampled(target, calls[dtype]):
             session.try_case(case)
-        _try_enlarged(session, calls[dtype])
+        _try_changed(session, calls[dtype], long)
     if target.pointwise:
         for dtype in dtypes:
             if str(dtype).removeprefix("torch.") not in session.tally.dtypes:
@@ -150,24 +159,25 @@ def _try_samples(session: Session, job: Job, progress: Progress) -> int:
     count = 0
     for dtype in _dtypes(job):
         progress(f"{session.target.name} on {dtype}")
-        calls = list(recorded(session.target, dtype))
+        calls = recorded(session.target, dtype)
         for case in _sampled(session.target, calls):
             session.try_case(case)
-        _try_enlarged(session, calls)
+        _try_changed(session, calls, long_size(job))
         count += len(calls)
     return count
 
 
-def _try_enlarged(session: Session, calls: Sequence[Recorded]) -> None:
-    """For what is not pointwise: the first call of each kind with more elements than OpInfo gives it."""
+def _try_changed(session: Session, calls: Sequence[Recorded], long: int) -> None:
+    """For what is not pointwise: the first call of each kind with more elements than OpInfo has, or in other dtypes."""
     kinds: set[str] = set()
     for call in () if session.target.pointwise else calls:
         parts = (each.dim() if isinstance(each, torch.Tensor) else each for each in call.arguments.values())
         kind = repr([*parts])
         if kind not in kinds and len(kinds) < _KINDS:
             kinds.add(kind)
-            for case in cases.enlarged(session.target, Case(call.arguments, call.label)):
-                session.try_case(case)
+            case = Case(call.arguments, call.label)
+            for changed in (*cases.enlarged(session.target, case, long), *cases.retyped(session.target, case)):
+                session.try_case(changed)
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -67,11 +67,31 @@ class _Recorder(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-def recorded(target: Target, dtype: torch.dtype) -> Iterator[Recorded]:
+def recorded(target: Target, dtype: torch.dtype) -> list[Recorded]:
     """Distinct calls from sample_inputs and reference_inputs of every OpInfo that reaches the operator.
 
-    Backward operators are reached by differentiating the samples of their forward one.
+    Backward operators are reached by differentiating the samples of their forward one. Where OpInfo has none in
+    complex32, those in complex64 are rounded.
     """
+    found = list(_recorded_in(target, dtype))
+    if dtype is torch.complex32 and not found:
+        return [
+            replace(each, arguments=_rounded(target, each.arguments)) for each in _recorded_in(target, torch.complex64)
+        ]
+    return found
+
+
+def _rounded(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
+    """complex64 operands as complex32."""
+    complex_ones = {
+        name: each.to(torch.complex32)
+        for name, each in arguments.items()
+        if isinstance(each, torch.Tensor) and each.dtype is torch.complex64
+    }
+    return target.refreshed({**arguments, **complex_ones})
+
+
+def _recorded_in(target: Target, dtype: torch.dtype) -> Iterator[Recorded]:
     seen: set[str] = set()
     for opinfo in _opinfos(target.operator):
         if not opinfo.supports_dtype(dtype, "cpu"):

@@ -169,12 +169,8 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
             continue
         for one_rounding in (1.0 - 2.0**-23, 1.0 + 2.0**-23):
-            moved_arguments = {**wide_arguments, name: tensor * one_rounding}
-            if name not in target.derived:  # else it would move back
-                moved_arguments = target.refreshed(moved_arguments)
-            try:
-                moved = evaluate(target, moved_arguments)
-            except ReferenceRefusedError:
+            moved = _moved(target, wide_arguments, name, tensor * one_rounding)
+            if moved is None:
                 continue
             for index, (there, truth) in enumerate(zip(moved, wide, strict=True)):
                 slacks[index] = slacks[index] + _ROUNDINGS / 2 * _finite((there - truth).abs())
@@ -182,6 +178,23 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         Expected(each, truth, slack)
         for each, truth, slack in zip(zip(same, scalar_loop, strict=True), wide, slacks, strict=True)
     )
+
+
+def _moved(
+    target: Target, arguments: dict[str, Any], name: str, operand: torch.Tensor
+) -> tuple[torch.Tensor, ...] | None:
+    """The answers with another operand; kept within the span of the given one where the operator refuses beyond."""
+    attempts = [operand]
+    if not operand.is_complex() and operand.numel():
+        attempts.append(operand.clamp(arguments[name].min(), arguments[name].max()))
+    for attempt in attempts:
+        changed = {**arguments, name: attempt}
+        try:
+            # A derived operand would move back.
+            return evaluate(target, changed if name in target.derived else target.refreshed(changed))
+        except ReferenceRefusedError:
+            continue
+    return None
 
 
 def amid(target: Target, arguments: dict[str, Any], answers: Expected, index: torch.Tensor) -> Expected:

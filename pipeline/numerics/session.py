@@ -18,7 +18,7 @@ from pipeline.numerics import layouts, truth
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.compare import HEADER_LIMITED, by_reason, compare
-from pipeline.numerics.domain import answerable, refused_everywhere
+from pipeline.numerics.domain import accepted_part, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
@@ -69,6 +69,11 @@ class Session:
             return
         case = replace(case, arguments=answerable(self.target, case.arguments))
         answers = self.answer(case.arguments)
+        if answers is None and self.target.pointwise:
+            narrowed = accepted_part(self.target, case.arguments)
+            if narrowed is not None:
+                case = replace(case, arguments=narrowed)
+                answers = self.answer(narrowed)
         if answers is None:
             return
         accepted: list[torch.Tensor | None] = [None] * len(answers)
