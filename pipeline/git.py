@@ -235,6 +235,12 @@ def _log_entry(record: str) -> LogEntry:
 
 
 def _import_stream(commits: Sequence[NewCommit], names: Sequence[str]) -> Iterator[bytes]:
+    """The contents file by file, then the commits: git stores a blob as its difference to the one before it."""
+    files = {item for commit in commits for item in commit.files.items()}
+    contents = dict.fromkeys(content for _, content in sorted((path, text) for path, text in files if text is not None))
+    marks = {content: number for number, content in enumerate(contents, start=1)}
+    for content, mark in marks.items():
+        yield f"blob\nmark :{mark}\ndata {len(content)}\n".encode() + content + b"\n"
     for commit, name in zip(commits, names, strict=True):
         message = commit.message.encode()
         yield (
@@ -245,10 +251,7 @@ def _import_stream(commits: Sequence[NewCommit], names: Sequence[str]) -> Iterat
             + message
             + (f"\nfrom {commit.parent}\n" if commit.parent else "\n").encode()
         )
-        for path, content in sorted(commit.files.items()):
+        for path, text in sorted(commit.files.items()):
             quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
-            if content is None:
-                yield f"D {quoted}\n".encode()
-            else:
-                yield f"M 100644 inline {quoted}\ndata {len(content)}\n".encode() + content + b"\n"
+            yield (f"D {quoted}\n" if text is None else f"M 100644 :{marks[text]} {quoted}\n").encode()
         yield b"\n"

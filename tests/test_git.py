@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -51,6 +52,47 @@ def test_commits_are_written_without_touching_a_ref_or_a_file(repository: Reposi
         f"A Bot <bot@example.org> 1700000100 +0000|A Bot|{repository.resolve('main')}|Títle\n\nBody.\n\nKey: value"
     )
     assert git(repository.path, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_contents_that_commits_share(repository: Repository) -> None:
+    first, second, third = repository.write_commits(
+        [
+            new_commit(repository, {"a.txt": b"same\n", "z.txt": b"same\n"}),
+            new_commit(repository, {"a.txt": b"other\n", "z.txt": b"same\n"}),
+            new_commit(repository, {"a.txt": None, "b.txt": b"other\n", "z.txt": b""}),
+        ]
+    )
+    found = [
+        {path: repository.read(commit, path) for path in ("a.txt", "b.txt", "z.txt")} for commit in (first, second)
+    ]
+    assert found == [
+        {"a.txt": b"same\n", "b.txt": None, "z.txt": b"same\n"},
+        {"a.txt": b"other\n", "b.txt": None, "z.txt": b"same\n"},
+    ]
+    assert repository.read(third, "a.txt") is None
+    assert (repository.read(third, "b.txt"), repository.read(third, "z.txt")) == (b"other\n", b"")
+
+
+def test_versions_of_a_file_are_stored_as_differences(repository: Repository) -> None:
+    numbers = Random(0)
+    one, two = ([f"{numbers.random()}\n" for _ in range(5000)] for _ in range(2))
+    before = _packed_kib(repository)
+    repository.write_commits(
+        [
+            new_commit(repository, {"one": _with_line(one, number), "two": _with_line(two, number)})
+            for number in range(40)
+        ]
+    )
+    assert before < _packed_kib(repository) < 4 * len("".join(one + two)) / 1024
+
+
+def _with_line(lines: list[str], number: int) -> bytes:
+    return "".join([*lines[: 100 * number], "a new line\n", *lines[100 * number :]]).encode()
+
+
+def _packed_kib(repository: Repository) -> int:
+    counts = dict(line.split(": ") for line in git(repository.path, "count-objects", "-v").splitlines())
+    return int(counts["size-pack"])
 
 
 def test_the_same_commit_twice_has_the_same_name(repository: Repository) -> None:
