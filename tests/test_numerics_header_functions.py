@@ -18,7 +18,13 @@ UNARY = {
     "special_modified_bessel_k1": "modified_bessel_k1_forward",
     "expm1": "expm1f",
 }
-BINARY = {"special_zeta": "zeta"}
+BINARY = {
+    "special_zeta": "zeta",
+    "xlogy": "xlogy",
+    "special_chebyshev_polynomial_u": "chebyshev_polynomial_u_forward",
+    "special_hermite_polynomial_h": "hermite_polynomial_h_forward",
+}
+DTYPES = {"float": "float32", "half": "float16", "bfloat": "bfloat16"}
 
 # What the functions of torch 2.13 get wrong: the tail of erfc (pytorch #189291), expm1f at 2,
 # zeta where its terms vanish; and digamma loses digits near its poles.
@@ -34,16 +40,22 @@ def source() -> str:
     """One shader for all, so that it is compiled once."""
     lines = ["#include <c10/metal/indexing.h>", "#include <c10/metal/special_math.h>", "using namespace metal;"]
     for operator, function in UNARY.items():
-        body = f"template <typename T> T operator()(const T x) {{ return T(c10::metal::{function}(x)); }}"
-        lines += [f"struct {operator}_functor {{ {body} }};", f"REGISTER_UNARY_OP({operator}, float, float);"]
+        body = f"template <typename T> T operator()(const T x) {{ return T(c10::metal::{function}(float(x))); }}"
+        lines.append(f"struct {operator}_functor {{ {body} }};")
+        lines += [f"REGISTER_UNARY_OP({operator}, {dtype}, {dtype});" for dtype in DTYPES]
     for operator, function in BINARY.items():
-        body = f"template <typename T> T operator()(const T x, const T y) {{ return T(c10::metal::{function}(x, y)); }}"
-        lines += [f"struct {operator}_functor {{ {body} }};", f"REGISTER_BINARY_OP({operator}, float, float);"]
+        second = "long" if "polynomial" in operator else "float"
+        body = f"return T(c10::metal::{function}(float(x), {second}(y)));"
+        lines.append(
+            f"struct {operator}_functor {{ template <typename T> T operator()(const T x, const T y) {{ {body} }} }};"
+        )
+        lines += [f"REGISTER_BINARY_OP({operator}, {dtype}, {dtype});" for dtype in DTYPES]
     return "\n".join(lines)
 
 
 @pytest.mark.parametrize("operator", [*UNARY, *BINARY])
 def test_only_the_faults_of_the_headers_are_reported(operator: str) -> None:
-    result = run(Job(operator, source(), dtypes=("float32",))).result
+    job = Job(operator, source(), dtypes=tuple(DTYPES.values()), kernel_path="kernels/of_headers.metal")
+    result = run(job).result
     found = {finding.rule for finding in result.findings}
     assert found == FAULTS.get(operator, set()), [str(each)[:300] for each in result.findings]

@@ -20,7 +20,7 @@ Correction = Callable[[Arguments, Expected], Expected]
 
 def corrected(operator: str, arguments: Arguments, answers: Expected) -> Expected:
     """The acceptable answers with what is known of `operator` worked in."""
-    correction = _CORRECTIONS.get(operator)
+    correction = _polynomial if "_polynomial_" in operator else _CORRECTIONS.get(operator)
     return correction(arguments, answers) if correction else answers
 
 
@@ -42,7 +42,7 @@ def _instead(answers: Expected, mask: torch.Tensor, *values: float) -> Expected:
 
 
 def _any_zero(arguments: Arguments, answers: Expected) -> Expected:
-    """The sign of a zero result follows no rule on CPU."""
+    """The sign of a zero result follows no rule on CPU, or is plus for every zero that comes in."""
     first = answers.same[0]
     if not first.dtype.is_floating_point:
         return answers
@@ -85,11 +85,15 @@ def _gcd(arguments: Arguments, answers: Expected) -> Expected:
     return replace(answers, same=(*answers.same, first.abs()))
 
 
-def _laguerre(arguments: Arguments, answers: Expected) -> Expected:
-    """From degree 2 on the CPU returns a variable that it has not set where the argument is NaN."""
+def _polynomial(arguments: Arguments, answers: Expected) -> Expected:
+    """From some degree on, 2 or 7, most return a variable that they have not set where the argument is NaN.
+
+    Where the recurrence overflows, the order of its operations decides between infinity and NaN.
+    """
     first = answers.same[0]
     x, degree = (torch.as_tensor(arguments[name]).expand(first.shape) for name in ("x", "n"))
-    return _instead(answers, torch.isnan(x) & (degree >= 2), math.nan)
+    answers = _instead(answers, torch.isnan(x) & (degree >= 2), math.nan)
+    return _either(answers, torch.isfinite(x) & torch.isinf(first), math.nan)
 
 
 _CORRECTIONS: dict[str, Correction] = {
@@ -97,8 +101,9 @@ _CORRECTIONS: dict[str, Correction] = {
     "silu": _silu,
     "lerp": _lerp,
     "gcd": _gcd,
-    "special_laguerre_polynomial_l": _laguerre,
     "remainder": _any_zero,
+    "xlogy": _any_zero,
+    "special_xlog1py": _any_zero,
     "maximum": _zeros_of_both_signs,
     "minimum": _zeros_of_both_signs,
     "fmax": _zeros_of_both_signs,
