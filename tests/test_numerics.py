@@ -45,6 +45,7 @@ FUNCTOR_FAULTS = [
     ("addcmul", 1, "numerics/nan", "addcmul(0.5, 0.5, nan, value=0.0) is 0.5, expected nan"),
     ("addcmul", 2, "numerics/value", "on bfloat16"),
     ("addcmul", 3, "numerics/value", "on int32"),
+    ("clamp", 1, "numerics/nan", "expected nan"),
     ("threshold", 1, "numerics/nan", "expected nan"),
     ("threshold", 2, "numerics/value", "threshold"),
     ("threshold", 3, "numerics/value", "threshold"),
@@ -83,6 +84,7 @@ HEADER_FAULTS = [
         "numerics/out-of-bounds",
         {"strided"},
     ),
+    ("clamp", "ternary_dense_cast", (("types.z", "types.y"),), "", "numerics/value", {"dense_cast"}),
     ("sqrt", "unary_dense", (("i < numel", "i + 1 < numel"),), "float32", "numerics/unwritten", {"dense"}),
     ("sqrt", "unary_dense_castout", (("size_outtype.x", "4"),), "float32", "numerics/cast-out", {"dense_castout"}),
 ]

@@ -149,23 +149,7 @@ def test_far_rows_take_no_memory() -> None:
 
 
 def test_a_helper_that_does_not_split_is_no_fault_of_the_kernel_but_said() -> None:
-    kernel = """#include <c10/metal/indexing.h>
-using namespace metal;
-struct clamps_functor {
-  template <typename T>
-  inline T operator()(const T x, const T low, const T high) {
-    if (isnan(x) || isnan(low) || isnan(high)) {
-      return T(NAN);
-    }
-    const T above = x < low ? low : x;
-    return above > high ? high : above;
-  }
-};
-REGISTER_TERNARY_OP(clamps, float, float);
-"""
-    stub = 'static void f(TensorIteratorBase& iter) { lib.exec_ternary_kernel(iter, "clamps"); }\n'
-    job = Job("clamp", kernel, stub + "REGISTER_DISPATCH(clamp_stub, &f)", dtypes=("float32",))
-    result = run(job).result
+    result = check("clamp", dtypes=("float32",)).result
     assert result.outcome is Outcome.PASSED, [str(each) for each in result.findings]
     assert any("2**31" in line and "until 2.14" in line for line in result.not_covered)
 

@@ -134,18 +134,23 @@ def scalar_operands(target: Target, dtype: torch.dtype, scalars: dict[str, Any])
 
 
 def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:
-    """Operands of different dtypes, in every broadcast form."""
+    """Operands of different dtypes, in every broadcast form; of more than two, each once as the odd one."""
     arity = len(target.inputs)
-    for first, *rest in MIXED:
-        dtypes = [first, *(rest[0] for _ in range(arity - 1))]
+    for first, other in MIXED:
+        dtypes = [first, *[other] * (arity - 1)]
         columns = [values.special(dtype, few=True) for dtype in dtypes]
         length = min(max(len(column) for column in columns), 40)
         tensors = [_cycled(column, length, index) for index, column in enumerate(columns)]
-        label = "mixed dtypes"
-        yield _case(target, scalars, tensors, label, thorough=True)
-        shaped = [values.random(dtype, 24, 40 + index)[:15].reshape(3, 5) for index, dtype in enumerate(dtypes)]
-        yield _case(target, scalars, shaped, label)
+        yield _case(target, scalars, tensors, "mixed dtypes", thorough=True)
+        yield _mixed_shape(target, dtypes, scalars)
         yield from broadcast(target, dtypes, scalars)
+        for odd in range(1, arity) if arity > 2 else ():
+            yield _mixed_shape(target, [first if index == odd else other for index in range(arity)], scalars)
+
+
+def _mixed_shape(target: Target, dtypes: Sequence[torch.dtype], scalars: dict[str, Any]) -> Case:
+    tensors = [values.random(dtype, 24, 40 + index)[:15].reshape(3, 5) for index, dtype in enumerate(dtypes)]
+    return _case(target, scalars, tensors, "mixed dtypes")
 
 
 def enlarged(target: Target, call: Case, long: int) -> Iterator[Case]:

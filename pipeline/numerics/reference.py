@@ -241,9 +241,9 @@ def _borrowed(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]
     found = []
     for answers in expected(target, _with_tensors(target, arguments, single)):
         result = answers.dtype
-        if result is _SINGLE[narrow]:
-            result = narrow
-        elif narrow is torch.complex32 and result is torch.float32:
+        if result is _SINGLE.get(common):
+            result = common
+        elif common is torch.complex32 and result is torch.float32:
             result = torch.float16
         found.append(replace(answers, same=tuple(each.to(result) for each in answers.same), borrowed=True))
     return tuple(found)
