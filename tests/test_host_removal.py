@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.edits.definitions import definitions, registrations
 from pipeline.edits.host import HostEdit, remove_legacy
-from pipeline.edits.hostfile import HostFiles
+from pipeline.edits.hostfile import HostFiles, UnreadableFile
 from pipeline.edits.includes import Headers
 from pipeline.edits.objcpp import split
 from pipeline.errors import Refusal
@@ -525,6 +525,17 @@ def test_a_file_that_cannot_be_read_still_uses_what_it_names() -> None:
     assert "both" in (edit.files[f"{FOLDER}/Utils.h"] or "")
     with pytest.raises(Refusal, match="still uses min_out_mps"):
         remove({**TREE, other: uneven.replace("mps::both", "min_out_mps")}, "min_out_mps")
+
+
+def test_macros_of_a_header_that_cannot_be_evaluated_serve() -> None:
+    header = "#define MAKE(name) Tensor name##_mps() { return {}; }\n#define OPEN(x) x {\nOPEN(enum)\n"
+    other = '#include "ATen/native/mps/Outer.h"\nnamespace at::native {\nMAKE(odd)\n}\n'
+    outer = "#include <ATen/native/mps/Macros.h>\nOPEN(enum)\n"
+    host = HostFiles({f"{FOLDER}/Macros.h": header, f"{FOLDER}/Outer.h": outer, UNARY: other})
+    assert isinstance(host[f"{FOLDER}/Macros.h"], UnreadableFile) and isinstance(
+        host[f"{FOLDER}/Outer.h"], UnreadableFile
+    )
+    assert [(found.line, found.macro) for found in definitions(host, "odd_mps")] == [(3, "MAKE")]
 
 
 def test_functions_that_are_not_there_are_reported() -> None:
