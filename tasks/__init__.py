@@ -117,11 +117,14 @@ def check(
 ) -> int:
     """Run the checks on the planned change, or on any kernel and stub alone; nothing is written."""
     from pipeline.campaign import Campaign
+    from pipeline.errors import UsageError
     from pipeline.progress import progress
     from pipeline.report.evidence import evidence_as_data, print_evidence
     from pipeline.report.sarif import write_sarif
     from pipeline.rules import Selection
 
+    if device not in ("cpu", "mps"):
+        raise UsageError(f"there is no device {device}", hint="write cpu, or mps on a Mac")
     selection = Selection.of(rule, skip_rule)
     campaign = Campaign.open(ROOT, source)
     if watch or dtype:

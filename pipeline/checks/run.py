@@ -141,7 +141,13 @@ def _numerics_alone(alone: Alone) -> CheckResult:
     operator, fragments = alone.operator, alone.fragments
     include = str(export_headers(alone.tree, alone.cache / "headers"))
     job = Job(
-        operator.name, fragments.kernel or "", fragments.host, (include,), alone.device, kernel_path=operator.kernel
+        operator.name,
+        fragments.kernel or "",
+        fragments.host,
+        (include,),
+        alone.device,
+        kernel_path=operator.kernel,
+        stub_path=operator.host if fragments.host else "",
     )
     found = check_numerics(job)
     return replace(found.result, data=found.data)

@@ -11,8 +11,8 @@ import torch
 from pipeline.errors import PipelineError
 from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.exec_kernel.iteration import Iteration, Operand, iterate
-from pipeline.exec_kernel.launch import Argument, Force, Launch, OperandArgument, plan
-from pipeline.exec_kernel.names import Request
+from pipeline.exec_kernel.launch import Argument, Force, HelperLimit, Launch, OperandArgument, plan
+from pipeline.exec_kernel.names import Request, registered_with_input
 
 
 class ShaderLibrary(Protocol):
@@ -122,10 +122,15 @@ def exec_on(
     cpu_scalars: frozenset[int] = frozenset(),
     force: Force | None = None,
 ) -> list[Dispatched]:
-    """The same for an iteration that exists; `tensors` are its operands and `cpu_scalars` positions among them."""
+    """The same for an iteration that exists; `tensors` are its operands and `cpu_scalars` positions among them.
+
+    Raises HelperLimit as well, where the name is one that no registration of this version's macros gives.
+    """
     launches = plan(request, iteration, scalar, kernels.names.__contains__, force)
     for launch in launches:
         if launch.host_name not in kernels.names:
+            if registered_with_input(request, launch.host_name, kernels.names.__contains__):
+                raise HelperLimit(f"{request.helper.function} names cast kernels unlike the macro that registers them")
             raise MissingKernelError(launch.host_name)
     return [run(kernels, _bound(launch, tensors, cpu_scalars)) for launch in launches]
 

@@ -126,6 +126,18 @@ def binary_params_name(request: Request, flavour: str, cast: bool, output: Dtype
     return _joined(request.name, flavour, output.metal, source.metal, request.scalar)
 
 
+def registered_with_input(request: Request, asked: str, registered: Callable[[str], bool]) -> bool:
+    """Whether REGISTER_BINARY_ALPHA_OP registered what is `asked` for: with the input's dtype in a cast kernel's name.
+
+    `binary_params_name` tells that exec_binary_kernel_with_params leaves it out.
+    """
+    if request.helper is not Helper.BINARY_WITH_PARAMS or "_cast_" not in asked:
+        return False
+    stem = asked.removesuffix(f"_{request.scalar}")
+    names = (_joined(stem, dtype.metal, request.scalar) for dtype in Dtype if dtype.on_mps)
+    return any(registered(name) for name in names)
+
+
 def ternary_name(request: Request, flavour: str, cast: bool, output: Dtype, source: Dtype) -> str:
     if cast:
         return _joined(request.name, f"{flavour}_cast", output.metal)

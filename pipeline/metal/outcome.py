@@ -24,7 +24,8 @@ def read_outcome(kernel: str, outcome: runtime.Outcome, memory: Memory, library:
             f"memory allowed ({THREADGROUP_LIMIT})"
         )
     if outcome.stop != runtime.FINISHED:
-        raise KernelCrash(f"kernel {kernel}: {_crash(outcome, memory, report)}", report)
+        unending = outcome.stop == runtime.SIGNAL and outcome.signal == signal.SIGURG
+        raise KernelCrash(f"kernel {kernel}: {_crash(outcome, memory, report)}", report, unending)
     return report
 
 

@@ -111,8 +111,9 @@ class Report:
 
 
 class KernelCrash(RuntimeError):
-    """A kernel was stopped: it touched memory that is not there, or did not end. `report` has what came before."""
+    """A kernel was stopped: it touched memory that is not there, or was `unending`. `report` has what came before."""
 
-    def __init__(self, message: str, report: Report) -> None:
+    def __init__(self, message: str, report: Report, unending: bool = False) -> None:
         super().__init__(message)
         self.report = report
+        self.unending = unending

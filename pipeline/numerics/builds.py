@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -13,17 +14,22 @@ from pipeline.exec_kernel.execute import Kernels
 from pipeline.metal import Compilation, Launch, compile_shader
 from pipeline.numerics.job import Job
 
+LONGEST = 20.0
+"""Seconds for one launch; the largest takes milliseconds."""
+
 
 @dataclass(frozen=True)
 class Builds:
     """The kernels as they are; with subnormal floats read and written as zero, as a GPU does; and watched.
 
     Watched kernels are compiled so that every access to memory is observed, and their threads run in another order.
+    `fusing` makes kernels that add products before these are rounded.
     """
 
     plain: Kernels
     flushing: Kernels | None = None
     watched: Kernels | None = None
+    fusing: Callable[[], Kernels] | None = None
 
     def isolated(self) -> Builds:
         """The same, run on copies that an access out of bounds cannot leave."""
@@ -39,11 +45,17 @@ def compiled(job: Job) -> Builds:
     with ThreadPoolExecutor() as pool:
         checked = pool.submit(compile_as, compilation=Compilation(checked=True))
         plain = compile_as()
-    keeping = Launch(flush_subnormals=False)
+
+    @cache
+    def fusing() -> Kernels:
+        return Kernels.of(compile_as(compilation=Compilation(contract=True)), launch=replace(keeping, isolate=True))
+
+    keeping = Launch(flush_subnormals=False, timeout=LONGEST)
     return Builds(
         Kernels.of(plain, launch=keeping),
-        Kernels.of(plain, launch=Launch(flush_subnormals=True)),
+        Kernels.of(plain, launch=replace(keeping, flush_subnormals=True)),
         Kernels.of(checked.result(), launch=replace(keeping, order="shuffled", seed=1)),
+        fusing,
     )
 
 

@@ -25,12 +25,17 @@ NOT_A_MAC = (
 def run(job: Job, progress: Callable[[str], None] = lambda text: None) -> NumericsResult:
     """Check one operator here and now; `progress` is told which dtype is at work."""
     torch.set_num_threads(1)
+    if job.device == "mps" and not torch.backends.mps.is_available():
+        return NumericsResult(CheckResult.not_run(CHECK, "this machine has no MPS device"), {})
     try:
         builds = compiled(job)
     except ShaderError as error:
         line = getattr(error, "lineno", None)
         finding = Finding("numerics/does-not-compile", Severity.ERROR, str(error).splitlines()[0], job.path, line)
         return NumericsResult(CheckResult.from_findings(CHECK, "the kernel does not compile", [finding]), {})
+    if not builds.plain.names:
+        finding = Finding("numerics/missing-kernel", Severity.ERROR, "the file registers no kernel", job.path)
+        return NumericsResult(CheckResult.from_findings(CHECK, "there is nothing to run", [finding]), {})
     try:
         found = examine(job, builds, _headers(job), job.path, progress)
     except PipelineError as error:
@@ -59,5 +64,8 @@ def _result(found: Examined, device: str) -> NumericsResult:
     if found.unsplit:
         not_covered.append(f"operands of more than 2**31 bytes: {found.unsplit}")
     findings = [each.finding for each in found.reports]
+    if not found.elements and not any(each.severity is Severity.ERROR for each in findings):
+        why = next(iter(found.refused.values()), "no call of it is known")
+        return NumericsResult(CheckResult.not_run(CHECK, f"nothing was compared: {why}"), {})
     data = {**asdict(found), "reports": [each.data for each in found.reports]}
     return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)

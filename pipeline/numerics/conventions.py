@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,22 @@ def targets_of_stub(stub: str, operator: str = "") -> tuple[Target, ...]:
         overload = tensor_overload(stub.removesuffix("_stub").removesuffix("_kernel"))
         if overload is None:
             raise UnknownOperatorError(f"no operator is known to call {stub}")
+        if torch.Tag.pointwise not in overload.tags or torch.Tag.nondeterministic_seeded in overload.tags:
+            raise UnknownOperatorError(
+                f"how ATen calls {stub} is not known; give a stub that defines the function of {overload}'s MPS row"
+            )
         return (_target(stub, _Known(str(overload).removeprefix("aten."))),)
     targets = tuple(_target(stub, each) for each in known)
     named = tuple(each for each in targets if each.operator in (operator, f"special_{operator}"))
     return named or targets
+
+
+def target_of_operator(operator: str) -> Target:
+    """What a kernel file without a stub is for. Raises UnknownOperatorError."""
+    stub = f"{operator.removeprefix('special_')}_stub"
+    if stub not in _STUBS and not any(hasattr(torch.ops.aten, f"{prefix}{operator}") for prefix in ("", "special_")):
+        raise UnknownOperatorError(f"torch has no operator {operator}")
+    return targets_of_stub(stub, operator)[0]
 
 
 def target_of_function(function: str) -> Target:
@@ -93,6 +105,7 @@ class _Known:
     takes_iterator: bool = True
     flips: bool = False
     full: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def _target(stub: str, known: _Known) -> Target:
@@ -116,6 +129,7 @@ def _target(stub: str, known: _Known) -> Target:
         operands=known.operands,
         flips=known.flips,
         full=known.full,
+        given=known.given,
     )
     if known.only is None:
         return target
@@ -151,6 +165,15 @@ def _loss_backward(name: str, *scalars: str, factor: float = 1.0) -> _Known:
         return (factor / count if call["reduction"] == 1 and count else factor, *(call[scalar] for scalar in scalars))
 
     return _Known(f"{name}.default", ("self", "target", "grad_output"), arguments, full=("self",))
+
+
+def _clamped(outputs: Sequence[torch.Tensor], arguments: Arguments) -> Operands:
+    """Operands that are no floats take the dtype of bound and operand together before the iterator."""
+    operand = arguments["self"]
+    bounds = [arguments[name] for name in ("min", "max") if arguments.get(name) is not None]
+    if operand.is_floating_point():
+        return outputs, [operand]
+    return outputs, [operand.to(reduce(torch.promote_types, (torch.result_type(operand, bound) for bound in bounds)))]
 
 
 def _where(outputs: Sequence[torch.Tensor], arguments: Arguments) -> Operands:
@@ -237,9 +260,19 @@ _STUBS: dict[str, tuple[_Known, ...]] = {
     "GeluKernel": (_Known("gelu.default"),),
     "GeluBackwardKernel": (_Known("gelu_backward.default"),),
     "clamp_stub": (_Known("clamp.Tensor", ("self", "min", "max"), _no_scalars),),
-    "clamp_scalar_stub": (_Known("clamp.default"),),
-    "clamp_min_scalar_stub": (_Known("clamp_min.default"),),
-    "clamp_max_scalar_stub": (_Known("clamp_max.default"),),
+    "clamp_scalar_stub": (_Known("clamp.default", operands=_clamped, given=("min", "max")),),
+    "clamp_min_scalar_stub": (_Known("clamp_min.default", operands=_clamped),),
+    "clamp_max_scalar_stub": (_Known("clamp_max.default", operands=_clamped),),
+    "leaky_relu_backward_stub": (
+        _Known("leaky_relu_backward.default", ("self", "grad_output"), in_order(("negative_slope",))),
+    ),
+    **{
+        f"{name}_stub": (_Known(f"{name}.default"),)
+        for name in (
+            *("elu_backward", "softplus_backward", "log_sigmoid_backward", "hardtanh_backward", "hardsigmoid_backward"),
+            *("hardswish", "hardswish_backward", "mish_backward", "complex", "polar"),
+        )
+    },
     "prelu_stub": (_Known("_prelu_kernel.default"),),
     "prelu_backward_stub": (_Known("_prelu_kernel_backward.default", ("self", "weight", "grad_output")),),
     "glu_stub": (_Known("glu.default", scalars=_no_scalars, operands=_glu, pointwise=False),),

@@ -21,13 +21,19 @@ _ASKED = 60
 _HIGHEST_DEGREE = 64
 """Polynomials take as many steps as their degree, which a special value makes 1e38."""
 
+_STEPS_FROM = {"special_zeta": "other", "polygamma": "self"}
+"""The operand from which zeta, which polygamma is made of, steps up by one at a time where it is negative."""
+
+_DIVISORS = tuple(number for number in range(-127, 128) if number not in (-1, 0))
+
 
 def answerable(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with divisors that the CPU can divide by, and degrees of polynomials that it gets done with."""
     if "_polynomial_" in target.operator:
         arguments = {**arguments, "n": _low(arguments["n"])}
-    elif target.operator == "special_zeta" and isinstance(arguments["other"], torch.Tensor):
-        arguments = {**arguments, "other": _near_zero(arguments["other"])}
+    name = _STEPS_FROM.get(target.operator, "")
+    if isinstance(arguments.get(name), torch.Tensor):
+        arguments = {**arguments, name: _near_zero(arguments[name])}
     return _divisible(target, arguments)
 
 
@@ -92,7 +98,7 @@ def _low(degree: Any) -> Any:
 
 
 def _near_zero(offset: torch.Tensor) -> torch.Tensor:
-    """From a negative number zeta steps up by one at a time."""
+    """No more steps than those; from where one more changes nothing they never end."""
     ordered = not offset.is_complex() and offset.dtype is not torch.bool
     return offset.clamp(min=-_HIGHEST_DEGREE) if ordered and offset.dtype is not torch.uint8 else offset
 
@@ -100,7 +106,7 @@ def _near_zero(offset: torch.Tensor) -> torch.Tensor:
 def _divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments, with divisors of 0 made 1, and -1 made 3 where the smallest number by -1 raises SIGFPE.
 
-    Either would leave the other elements of the call without an answer.
+    The smallest number itself goes where others raise it too. Any would leave the other elements without an answer.
     """
     names = [name for name in target.tensors(arguments) if isinstance(arguments[name], torch.Tensor)]
     if not target.pointwise or len(names) < 2 or any(arguments[name].is_floating_point() for name in names):
@@ -109,10 +115,14 @@ def _divisible(target: Target, arguments: dict[str, Any]) -> dict[str, Any]:
     if common.is_complex or common is torch.bool:
         return arguments
     dividend, *divisors = names
-    if common.is_signed and bool((arguments[dividend] == torch.iinfo(common).min).any()):
+    smallest = torch.iinfo(common).min
+    if arguments[dividend].dtype is common and common.is_signed and bool((arguments[dividend] == smallest).any()):
         pinned = tuple((name, value) for name, value in arguments.items() if isinstance(value, (str, int, type(None))))
-        if any(bool((arguments[name] == -1).any()) for name in divisors) and _dies(target.overload, common, pinned):
+        by_minus_one = any(bool((arguments[name] == -1).any()) for name in divisors)
+        if by_minus_one and _dies(target.overload, common, pinned, (-1,)):
             arguments = _replaced(arguments, divisors, -1, 3)
+        if _dies(target.overload, common, pinned, _DIVISORS):
+            arguments = _replaced(arguments, [dividend], smallest, smallest + 1)
     try:
         evaluate(target, arguments)
     except ReferenceRefusedError as refusal:
@@ -127,9 +137,12 @@ def _replaced(arguments: dict[str, Any], names: list[str], old: int, new: int) -
 
 
 @cache
-def _dies(overload: OpOverload, dtype: torch.dtype, pinned: tuple[tuple[str, Any], ...]) -> bool:
-    """Whether the CPU operator takes its process down for the smallest number by -1, tried in a child."""
-    smallest, others = torch.tensor([torch.iinfo(dtype).min], dtype=dtype), torch.tensor([-1], dtype=dtype)
+def _dies(
+    overload: OpOverload, dtype: torch.dtype, pinned: tuple[tuple[str, Any], ...], divisors: tuple[int, ...]
+) -> bool:
+    """Whether the CPU operator takes its process down for the smallest number by any of these, tried in a child."""
+    others = torch.tensor(divisors, dtype=dtype)
+    smallest = torch.full_like(others, torch.iinfo(dtype).min)
     known = dict(pinned)
     given = {argument.name: known.get(argument.name, others) for argument in overload._schema.arguments}
     given[overload._schema.arguments[0].name] = smallest

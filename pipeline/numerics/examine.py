@@ -14,7 +14,7 @@ from pipeline.exec_kernel.execute import Kernels
 from pipeline.numerics import cases
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.conventions import target_of_function, targets_of_stub
+from pipeline.numerics.conventions import target_of_function, target_of_operator, targets_of_stub
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
 from pipeline.numerics.recording import Recorded, recorded, refused
@@ -113,9 +113,9 @@ def long_size(job: Job) -> int:
 def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[Target, Host]]:
     """What the stub implements: its registrations, else the functions that dispatch rows name."""
     if job.stub is None:
-        target = targets_of_stub(f"{job.operator.removeprefix('special_')}_stub", job.operator)[0]
+        target = target_of_operator(job.operator)
         return [(target, implied_host(target, job.operator, sorted(kernels.names)))]
-    text = StubText(job.stub, [job.kernel, *headers], f"stubs/{job.operator}.mm")
+    text = StubText(job.stub, [job.kernel, *headers], job.host_path)
     found: list[tuple[Target, Host]] = []
     for stub, name in text.registered.items():
         found += [(target, StubHost(text, name)) for target in targets_of_stub(stub, job.operator)]

@@ -69,5 +69,4 @@ class Tally:
     elements: int = 0
     masked: int = 0
     errors: int = 0
-    crashes: int = 0
     unsplit: str = ""

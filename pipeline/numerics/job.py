@@ -19,8 +19,8 @@ class Job:
 
     `kernel` and `stub` are texts; without a stub it is implied by the names the kernel registers. `include` are folders
     that hold `c10/metal` (the installed torch's when there are none). `device` is "cpu" or "mps". `dtypes` are names
-    such as "float32"; all of them when empty. `kernel_path` is what findings call the kernel's file. `only` is a
-    regular expression: kernels whose host name it is not found in are not compiled; all are when it is empty.
+    such as "float32"; all of them when empty. `kernel_path` and `stub_path` are what messages call the files. `only` is
+    a regular expression: kernels whose host name it is not found in are not compiled; all are when it is empty.
     """
 
     operator: str
@@ -31,10 +31,15 @@ class Job:
     dtypes: tuple[str, ...] = ()
     kernel_path: str = ""
     only: str = ""
+    stub_path: str = ""
 
     @property
     def path(self) -> str:
         return self.kernel_path or f"kernels/{self.operator}.metal"
+
+    @property
+    def host_path(self) -> str:
+        return self.stub_path or f"stubs/{self.operator}.mm"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

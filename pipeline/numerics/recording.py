@@ -156,12 +156,11 @@ def _matched(target: Target, call: _Call) -> dict[str, Any] | None:
     """The call as one of the target's overload; None when it has other arguments or leaves the target aside."""
     overload, args, kwargs = call
     named = named_arguments(overload, args, kwargs)
-    wanted = {argument.name for argument in target.overload._schema.arguments}
+    schema = target.overload._schema.arguments
+    wanted = {argument.name for argument in schema}
     if not set(named) <= wanted or not set(target.inputs) <= set(named):
         return None
     if any(named.get(name) != value for name, value in target.fixed.items() if name not in ("reduction",)):
-        return None
-    if target.name == "round_stub" and named.get("decimals"):
         return None
     tensors = [each for each in named.values() if isinstance(each, torch.Tensor)]
     if sum(each.numel() for each in tensors) > _MOST_ELEMENTS:
@@ -169,10 +168,17 @@ def _matched(target: Target, call: _Call) -> dict[str, Any] | None:
     if any(each.dtype in (torch.float64, torch.complex128) for each in tensors):
         return None
     bound = target.bind(named)
+    if not all(argument.name in bound and _takes(argument, bound[argument.name]) for argument in schema):
+        return None
     operands = [bound[name] for name in target.inputs]
     if any(each is None for each in operands) or not any(isinstance(each, torch.Tensor) for each in operands):
         return None
     return bound if target.serves(bound) else None
+
+
+def _takes(argument: torch.Argument, value: object) -> bool:
+    """A number may stand for a tensor, but no tensor for a number: that is another overload."""
+    return not isinstance(value, torch.Tensor) or "Tensor" in str(argument.type)
 
 
 def _signature(arguments: dict[str, Any]) -> str:

@@ -47,8 +47,9 @@ _DTYPE_BOUND = {"nextafter", "frexp", "ldexp", "nan_to_num"}
 class Expected:
     """The acceptable answers for one call, all of the call's natural shape.
 
-    `same` are the CPU's results in the operands' dtype (vectorized, then scalar loop), `wide` the one in double
-    precision (None where that means nothing), `slack` the error in absolute terms granted to each element. `borrowed`
+    `same` are the CPU's results in the operands' dtype (vectorized, then scalar loop, then for operands of other
+    dtypes as they are), `wide` the one in double precision (None where that means nothing), `slack` the error in
+    absolute terms granted to each element. `borrowed`
     tells that the CPU has no kernel for the dtype, so the answer is that of a wider one, rounded.
     """
 
@@ -152,7 +153,8 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         scalar_loop = evaluate(target, _with_tensors(target, arguments, _unvectorized))
     except ReferenceRefusedError:  # it takes contiguous operands alone
         scalar_loop = same
-    plain = tuple(Expected(each, None, None) for each in zip(same, scalar_loop, strict=True))
+    acceptable = tuple(zip(same, scalar_loop, *_unrounded(target, arguments, same), strict=True))
+    plain = tuple(Expected(each, None, None) for each in acceptable)
     comparable = any(each.dtype.is_floating_point or each.dtype.is_complex for each in same)
     if not comparable or target.operator in _DTYPE_BOUND:
         return plain
@@ -174,10 +176,28 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
                 continue
             for index, (there, truth) in enumerate(zip(moved, wide, strict=True)):
                 slacks[index] = slacks[index] + _ROUNDINGS / 2 * _finite((there - truth).abs())
-    return tuple(
-        Expected(each, truth, slack)
-        for each, truth, slack in zip(zip(same, scalar_loop, strict=True), wide, slacks, strict=True)
-    )
+    return tuple(Expected(each, truth, slack) for each, truth, slack in zip(acceptable, wide, slacks, strict=True))
+
+
+def _unrounded(
+    target: Target, arguments: dict[str, Any], same: tuple[torch.Tensor, ...]
+) -> list[tuple[torch.Tensor, ...]]:
+    """The answers to operands of unlike dtypes read as float, where the CPU rounds them to half or bfloat first."""
+    operands = [each for name in target.tensors(arguments) if isinstance(each := arguments[name], torch.Tensor)]
+    common = common_dtype(operands, same[0].dtype)
+    if not target.pointwise or common not in _SINGLE or target.operator in _DTYPE_BOUND:
+        return []
+    if all(each.dtype in (common, torch.bool) for each in operands):
+        return []
+
+    def single(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if tensor.dtype is torch.bool else tensor.to(_SINGLE[common])
+
+    try:
+        wider = evaluate(target, _with_tensors(target, arguments, single))
+    except ReferenceRefusedError:
+        return []
+    return [tuple(each.to(narrow.dtype) for each, narrow in zip(wider, same, strict=True))]
 
 
 def _moved(

@@ -33,6 +33,7 @@ _HINTS = {
     "numerics/flushing": "an intermediate falls below the smallest normal number",
     "numerics/helper-limit": "this version's exec helper cannot do better",
     "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
+    "numerics/raises": "give the helper or encoder what the kernel takes, in its order",
     "numerics/unwritten": "check the number of threads, and the last elements where each thread takes several",
     "numerics/out-of-bounds": "check the strides of the output and the number of threads",
 }
@@ -47,10 +48,16 @@ class Reported:
 
 
 def grouped(failures: Iterable[Failure]) -> list[tuple[Failure, tuple[str, ...]]]:
-    """The first failure of each rule, dtypes and reason, with every flavour that showed it."""
+    """The first failure of each rule, dtypes and reason, with every flavour that showed it.
+
+    What a helper cannot do is no matter of dtypes, unless it shows in values.
+    """
     groups: dict[tuple[object, ...], list[Failure]] = {}
     for failure in failures:
-        groups.setdefault((failure.rule, failure.dtypes, failure.reason), []).append(failure)
+        dtypes = tuple(dict.fromkeys(failure.dtypes))
+        if failure.rule == "numerics/helper-limit" and failure.wrong is None:
+            dtypes = ()
+        groups.setdefault((failure.rule, dtypes, failure.reason), []).append(failure)
     return [
         (group[0], tuple(dict.fromkeys(flavour for each in group for flavour in each.flavours)))
         for group in groups.values()

@@ -11,7 +11,9 @@ from pipeline.numerics.targets import Target
 _MOST = 6
 _OTHERS = (0.0, -0.75, 2.5)
 _FACTORS = ("alpha", "value")
-_FALLBACK = {"number": 0.5, "float": 0.5, "int": 1, "bool": False}
+_FALLBACK = {"float": (0.5, 0.5), "int": (1, 2), "bool": (False, True)}
+_BOUNDS = ((2, 0.5), (3, 1.5))
+"""An integer, which leaves integral operands what they are, and a float: for the first number, and for others."""
 
 
 def scalar_sets(target: Target, seen: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -22,9 +24,9 @@ def scalar_sets(target: Target, seen: Iterable[dict[str, Any]]) -> list[dict[str
     found: dict[str, dict[str, Any]] = {}
     for arguments in (_defaults(target), *seen):
         chosen = {name: arguments[name] for name in names if name in arguments}
-        if len(chosen) == len(names):
+        if len(chosen) == len(names) and all(chosen[name] is not None for name in target.given):
             found.setdefault(repr(chosen), chosen)
-    sets = list(found.values()) or [{name: _fallback(target, name) for name in names}]
+    sets = list(found.values()) or _fallback(target, names)
     return sets[:1] + _spread(sets[1:], _MOST - 1)
 
 
@@ -60,9 +62,14 @@ def _defaults(target: Target) -> dict[str, Any]:
     return {each.name: each.default_value for each in target.overload._schema.arguments if each.has_default_value()}
 
 
-def _fallback(target: Target, name: str) -> Any:
-    kind = next(str(each.type) for each in target.overload._schema.arguments if each.name == name)
-    return _FALLBACK.get(kind)
+def _fallback(target: Target, names: Sequence[str]) -> list[dict[str, Any]]:
+    kinds = {each.name: str(each.type) for each in target.overload._schema.arguments}
+    kinds.update((name, kinds[name].removeprefix("Optional[").removesuffix("]")) for name in target.given)
+    numbers = [name for name in names if kinds[name] == "number"]
+    values = {name: _FALLBACK.get(kinds[name], (None, None)) for name in names}
+    values.update({name: _BOUNDS[position > 0] for position, name in enumerate(numbers)})
+    both = [{name: each[index] for name, each in values.items()} for index in (0, 1)]
+    return both if both[0] != both[1] else both[:1]
 
 
 def _spread(items: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:

@@ -11,40 +11,25 @@ import torch
 from pipeline.errors import PipelineError
 from pipeline.exec_kernel.execute import Dispatched, Kernels, MissingKernelError
 from pipeline.exec_kernel.iteration import IterationError
-from pipeline.exec_kernel.launch import Force, HelperLimit, HostRefusal
+from pipeline.exec_kernel.launch import HelperLimit, HostRefusal
 from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.metal import KernelCrash
 from pipeline.numerics import layouts, truth
+from pipeline.numerics.arrangement import CAST_OUT, arrangements
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import HEADER_LIMITED, by_reason, compare
+from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason, compare
 from pipeline.numerics.domain import accepted_part, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
 from pipeline.numerics.layouts import Layout, Placed
+from pipeline.numerics.patience import Patience
 from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected, takes_output
 from pipeline.numerics.seen import Seen
 from pipeline.numerics.targets import Target
 from pipeline.numerics.watching import found, noticed
 from pipeline.stub_interpreter.errors import CheckFailedError
-
-_CAST_OUT = (
-    torch.float32,
-    torch.float16,
-    torch.bfloat16,
-    torch.complex64,
-    torch.complex32,
-    torch.int64,
-    torch.uint8,
-    torch.bool,
-)
-
-_WATCHED = 2500
-"""Elements up to which kernels are watched, which takes a hundred times as long."""
-
-_CRASHES = 3
-"""After so many crashes the rest of the cases is not tried."""
 
 
 def _casts_out(dispatched: Dispatched) -> bool:
@@ -61,11 +46,12 @@ class Session:
         self.builds = builds
         self.tally = Tally()
         self.failures: dict[tuple[object, ...], Failure] = {}
+        self.patience = Patience()
         self._seen = Seen(some=1 if target.pointwise else 3)
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
-        if self.tally.crashes >= _CRASHES:
+        if self.patience.exhausted:
             return
         case = replace(case, arguments=answerable(self.target, case.arguments))
         answers = self.answer(case.arguments)
@@ -80,6 +66,8 @@ class Session:
         for layout in self._layouts(case, answers):
             if layout.flush and accepted[0] is None:
                 continue
+            if self.patience.exhausted:
+                return
             run = self.execute(case, layout, answers)
             if run is not None:
                 self._check(run, answers, accepted)
@@ -101,8 +89,10 @@ class Session:
         Where the host refuses some dtypes, one that it lets through by mistake is an error, else a warning. What a
         part of ATen that all devices share refuses or answers does not get to the host.
         """
-        if not self.target.serves(case.arguments) or (
-            self.host.guarded and refused_everywhere(self.target, case.arguments)
+        if (
+            self.patience.exhausted
+            or not self.target.serves(case.arguments)
+            or (self.host.guarded and refused_everywhere(self.target, case.arguments))
         ):
             return
         given = case.arguments[self.target.inputs[0]]
@@ -182,7 +172,11 @@ class Session:
         self, run: Run, invocation: Invocation, answers: Expected
     ) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]] | None:
         try:
-            return self.host.run(self._kernels_for(run.layout), invocation)
+            with self.patience.timed():
+                done = self.host.run(self._kernels_for(run.layout), invocation)
+            if self.patience.slow:
+                self.fail(Failure("numerics/slow", "takes so long that the cases after this one were not tried", run))
+            return done
         except MissingKernelError as missing:
             other_output = invocation.outputs[0].dtype != answers.dtype
             if other_output and "castout" not in missing.host_name:
@@ -202,6 +196,8 @@ class Session:
                 self.fail(Failure("numerics/helper-limit", limit.message, run))
         except KernelCrash as crash:
             self._crashed(run, crash)
+        except (RuntimeError, ValueError) as error:
+            self.fail(Failure("numerics/raises", f"raises: {str(error).splitlines()[0]}", run))
         return None
 
     def _kernels_for(self, layout: Layout) -> Kernels:
@@ -210,49 +206,29 @@ class Session:
 
     def _crashed(self, run: Run, crash: KernelCrash) -> None:
         """Note it, and from now on run kernels where an access beyond their buffers does no harm."""
-        self.tally.crashes += 1
+        self.patience.crashed(crash)
         self.fail(Failure("numerics/crash", str(crash).splitlines()[0], run))
         for rule, sentence in found(crash.report):
             self.fail(Failure(rule, sentence, run))
         self.builds = self.builds.isolated()
 
     def _layouts(self, case: Case, answers: tuple[Expected, ...]) -> Iterator[Layout]:
-        names = self.names(case.arguments)
-        arity = len(names)
-        size = sum(case.arguments[name].numel() for name in names)
-        if self.builds.watched is not None and not case.thorough and size <= _WATCHED:
-            yield from layouts.watched(arity, plain_only=case.plain_only)
-        if case.plain_only:
-            yield Layout(("dense",) * arity, "dense")
-            if arity == 2 and self._asks_with_params:
-                yield Layout(("dense",) * arity, "dense", Force(every_flavour=True))
-        elif case.thorough:
-            yield from layouts.whole(arity, self.builds.flushing is not None)
-            if arity == 2 and self._asks_with_params:
-                for word in ("dense", "stepped"):
-                    yield Layout((word,) * arity, "dense", Force(every_flavour=True))
-        else:
-            tensors = [case.arguments[name] for name in names]
-            alike = all(each.shape == answers[0].shape for each in tensors) and len(answers) == 1
-            in_place = (
-                alike and tensors[0].dtype == answers[0].dtype and self.target.takes_iterator and self.target.pointwise
-            )
-            yield from layouts.small(arity, in_place)
-            if self.builds.watched is not None and self._seen.spreads(
-                self._dtypes_of(case.arguments), self._operands(case)
-            ):
-                yield from layouts.vast(arity)
+        dtypes, operands = self._dtypes_of(case.arguments), self._operands(case)
+        return arrangements(
+            self.target,
+            case,
+            operands,
+            answers,
+            self.builds,
+            asks_with_params="exec_binary_kernel_with_params" in self.host.source,
+            spreads=lambda: self._seen.spreads(dtypes, operands),
+        )
 
     def _is_new(self, case: Case) -> bool:
         return not case.plain_only and self._seen.first_of_rank(self._dtypes_of(case.arguments), self._operands(case))
 
     def _operands(self, case: Case) -> list[torch.Tensor]:
         return [case.arguments[name] for name in self.names(case.arguments)]
-
-    @property
-    def _asks_with_params(self) -> bool:
-        """Whether the host calls exec_binary_kernel_with_params, which asks for few of the registered flavours."""
-        return "exec_binary_kernel_with_params" in self.host.source
 
     def names(self, arguments: dict[str, Any]) -> tuple[str, ...]:
         """The arguments that are laid out: tensors, in the order of the target's operands."""
@@ -269,12 +245,15 @@ class Session:
             if index >= len(run.outputs) or answer.shape != run.outputs[index].shape:
                 self.fail(Failure("numerics/shape", f"result {index} has another shape", run, index))
                 continue
-            raw = self._judged(run, index, answer, accepted[index])
+            raw = self._judged(run, index, answers, accepted[index])
             if raw is not None and not run.layout.flush:
                 accepted[index] = raw
 
-    def _judged(self, run: Run, index: int, answer: Expected, accepted: torch.Tensor | None) -> torch.Tensor | None:
+    def _judged(
+        self, run: Run, index: int, answers: tuple[Expected, ...], accepted: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """The bytes of a result that is right, else None."""
+        answer = answers[index]
         got = run.outputs[index].clone(memory_format=torch.contiguous_format)
         if got.dtype != answer.dtype and answer.dtype in (torch.float64, torch.complex128):
             answer = answer.held_as(got.dtype)  # MPS has no such dtype
@@ -288,6 +267,8 @@ class Session:
         verdict = judged(self.target, run, got, answer)
         if not verdict.passed and self.target.pointwise and index == 0:
             verdict = reconsidered(self.target, run, got, answer, verdict)
+        if not verdict.passed and not torch.isfinite(got[verdict.wrong]).all():
+            verdict = self._fused(run, index, answers, got, verdict)
         self.tally.masked += verdict.masked
         if not verdict.passed:
             self._report(run, index, got, answer, verdict.wrong)
@@ -295,6 +276,19 @@ class Session:
         if any("castout" in each.flavour for each in run.dispatched):
             self.fail(Failure("numerics/fallback-only", "right only through the cast-out kernel", run, index))
         return raw
+
+    def _fused(
+        self, run: Run, index: int, answers: tuple[Expected, ...], got: torch.Tensor, verdict: Verdict
+    ) -> Verdict:
+        """Without infinities and NaN that are right once products are added unrounded, as Apple's compiler has it."""
+        if self.builds.fusing is None or not run.layout.inputs:
+            return verdict
+        fusing = Session(self.target, self.host, Builds(self.builds.fusing()))
+        other = fusing.execute(run.case, run.layout, answers)
+        if other is None or other.outputs[index].dtype != got.dtype:
+            return verdict
+        wrong = judged(self.target, other, other.outputs[index].contiguous(), answers[index]).wrong
+        return replace(verdict, wrong=verdict.wrong & (wrong | torch.isfinite(got)))
 
     def _report(self, run: Run, index: int, got: torch.Tensor, answer: Expected, wrong: torch.Tensor) -> None:
         """A failure for each way in which elements are wrong."""
@@ -317,7 +311,7 @@ class Session:
         common = common_dtype([case.arguments[name] for name in self.names(case.arguments)], natural.dtype)
         if natural.is_floating_point() and common.is_floating_point and common != natural.dtype:
             return  # With `out=`, an operator whose own result is narrower than its operands may keep their digits.
-        for dtype in _CAST_OUT:
+        for dtype in CAST_OUT:
             if dtype == natural.dtype or not takes_output(self.target, case.arguments, dtype):
                 continue
             exactly = Expected((natural.to(dtype),), None, None, borrowed=True)
@@ -347,5 +341,6 @@ class Session:
         return ", ".join(dict.fromkeys(str(each.dtype).removeprefix("torch.") for each in tensors))
 
     def fail(self, failure: Failure) -> None:
-        key = (failure.rule, failure.dtypes, failure.flavours, failure.reason, failure.names)
+        reason = "" if failure.rule == "numerics/raises" else failure.reason
+        key = (failure.rule, failure.dtypes, failure.flavours, reason, failure.names)
         self.failures.setdefault(key, failure)

@@ -38,6 +38,7 @@ class Target:
     the others. `operands` rearranges outputs and arguments into those of the iterator. `only` tells which dtypes of the
     first operand reach the stub. A `pointwise` target is tried with values crossed with each other. Operands in `full`
     always have the shape of the result. `results` is how many results count, where the others are the CPU's alone.
+    `given` are arguments that are None in calls which go elsewhere.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Target:
     flips: bool = False
     full: tuple[str, ...] = ()
     results: int | None = None
+    given: tuple[str, ...] = ()
 
     @property
     def operator(self) -> str:
@@ -60,6 +62,8 @@ class Target:
 
     def serves(self, arguments: Arguments) -> bool:
         """Whether a call with these arguments reaches the target."""
+        if any(arguments[name] is None for name in self.given):
+            return False
         first = arguments[self.inputs[0]]
         return self.only(first.dtype) if isinstance(first, torch.Tensor) else True
 

@@ -49,15 +49,18 @@ def _any_zero(arguments: Arguments, answers: Expected) -> Expected:
     return replace(answers, same=(*answers.same, torch.where(first == 0, -first, first)))
 
 
+_BOUNDS = ("other", "min", "max", "min_val", "max_val")
+
+
 def _zeros_of_both_signs(arguments: Arguments, answers: Expected) -> Expected:
     """Zero and minus zero compare equal, so either is the larger."""
     first = answers.same[0]
     if not first.dtype.is_floating_point:
         return answers
-    opposite = torch.ones(first.shape, dtype=torch.bool)
-    for name in ("self", "other"):
-        opposite &= torch.as_tensor(arguments[name]).expand(first.shape) == 0
-    return replace(answers, same=(*answers.same, torch.where(opposite, -first, first)))
+    zero = torch.as_tensor(arguments["self"]).expand(first.shape) == 0
+    bounds = [arguments[name] for name in _BOUNDS if arguments.get(name) is not None] or [0]  # relu has none
+    met = [zero & (torch.as_tensor(bound).expand(first.shape) == 0) for bound in bounds]
+    return replace(answers, same=(*answers.same, torch.where(torch.stack(met).any(0), -first, first)))
 
 
 def _gelu(arguments: Arguments, answers: Expected) -> Expected:
@@ -104,9 +107,7 @@ _CORRECTIONS: dict[str, Correction] = {
     "remainder": _any_zero,
     "xlogy": _any_zero,
     "special_xlog1py": _any_zero,
-    "maximum": _zeros_of_both_signs,
-    "minimum": _zeros_of_both_signs,
-    "fmax": _zeros_of_both_signs,
-    "fmin": _zeros_of_both_signs,
+    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "relu", "hardtanh"), _zeros_of_both_signs),
+    **dict.fromkeys(("clamp", "clamp_min", "clamp_max"), _zeros_of_both_signs),
     "special_modified_bessel_i1": _any_zero,
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pipeline.exec_kernel.execute import Dispatched, Kernels
 from pipeline.exec_kernel.launch import Force
 from pipeline.stub_interpreter import aten, members, metal, standard
+from pipeline.stub_interpreter.errors import NotUnderstoodError
 from pipeline.stub_interpreter.interpreter import Interpreter
 from pipeline.stub_interpreter.macros import MACROS
 from pipeline.stub_interpreter.metal import Library
@@ -50,4 +51,7 @@ class StubText:
         """Call a function of the stub with `library` as its `lib`. Raises what the library does, and as `run`."""
         constants = {**aten.CONSTANTS, "lib": library}
         interpreter = Interpreter(self.file, self._structs, _NATIVES, MACROS, constants, self.path)
-        return interpreter.call(function, arguments)
+        try:
+            return interpreter.call(function, arguments)
+        except RecursionError:
+            raise NotUnderstoodError(f"{function} calls itself without end", path=self.path or None) from None

@@ -15,7 +15,7 @@ from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.exec_kernel.execute import dtype_of
 from pipeline.exec_kernel.iteration import IterationError
 from pipeline.exec_kernel.launch import HelperLimit, HostRefusal
-from pipeline.exec_kernel.names import Helper
+from pipeline.exec_kernel.names import Helper, registered_with_input
 from pipeline.findings import Severity
 from pipeline.metal.listing import Argument, Listing
 from pipeline.numerics.host import Invocation
@@ -129,7 +129,22 @@ class Judge:
         if call.kind is Kind.OUT and not recorder.looked_up and not self._stores_other_dtypes(recorder):
             judged.unknown_outputs.update(call.dtypes[-1:])
             return
-        if call.served is Served.YES and self._is_claimed(call):
+        limited = {
+            name
+            for asked in recorder.asked
+            for name in missing & asked.names
+            if registered_with_input(asked.request, name, self.names.__contains__)
+        }
+        if limited == missing:
+            self._add(
+                "contract/missing-kernel",
+                Severity.WARNING,
+                "exec_binary_kernel_with_params of torch 2.13 asks for {}, the macro registers the input's dtype too",
+                call,
+                sorted(missing),
+                "register the short names as well",
+            )
+        elif call.served is Served.YES and self._is_claimed(call):
             self._add(
                 "contract/missing-kernel",
                 Severity.ERROR,

@@ -19,7 +19,7 @@ from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.metal import ShaderError
 from pipeline.metal.listing import Listing, list_kernels
 from pipeline.metal.signature import TranslationError
-from pipeline.numerics.conventions import target_of_function, targets_of_stub
+from pipeline.numerics.conventions import target_of_function, target_of_operator, targets_of_stub
 from pipeline.numerics.host import Invocation, StubHost, implied_host
 from pipeline.numerics.targets import Target, UnknownOperatorError
 from pipeline.stub_interpreter.stub import StubText
@@ -78,7 +78,7 @@ def hold(job: Job) -> CheckResult:
 def _targets(job: Job, listing: Listing) -> list[tuple[Target, HostCode, int | None]]:
     """What the host code implements, and the line of each function."""
     if not job.stub:
-        target = targets_of_stub(f"{job.operator.removeprefix('special_')}_stub", job.operator)[0]
+        target = target_of_operator(job.operator)
         return [(target, _Implied(implied_host(target, job.operator, sorted(listing.names)).request), None)]
     text = StubText(job.stub, [job.kernel, *job.headers], job.stub_path)
     lines = {function.name: function.line for function in text.file.functions}
