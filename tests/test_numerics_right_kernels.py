@@ -102,6 +102,25 @@ struct round_decimals_functor {
 };
 REGISTER_UNARY_ALPHA_OP(round_decimals, float, int, float);
 """,
+    "hardswish_backward": """
+struct hardswish_backward_functor {
+  template <typename T>
+  inline T operator()(const T grad, const T x) {
+    return x <= T(-3) ? T(0) : x < T(3) ? grad * (x / 3 + 0.5f) : grad;
+  }
+};
+REGISTER_BINARY_OP(hardswish_backward, float, float);
+""",
+    "mul": """
+struct mul_functor {
+  template <typename T>
+  inline T operator()(const T a, const T b) {
+    const float product = float(a) * float(b);
+    return static_cast<T>(product);
+  }
+};
+REGISTER_BINARY_OP(mul, bfloat, bfloat);
+""",
     "elu_backward": """
 struct EluParams { float alpha; float scale; float input_scale; int32_t is_result; };
 struct elu_backward_functor {
@@ -174,6 +193,8 @@ def check(operator: str, *dtypes: str, change: tuple[str, str] | None = None) ->
         ("clamp_min", ("float32", "int32", "bool")),
         ("leaky_relu_backward", ("float32",)),
         ("round", ("float32",)),
+        ("hardswish_backward", ("float32",)),
+        ("mul", ("bfloat16",)),
     ],
     ids=[
         "the CPU fuses products and sums",
@@ -184,6 +205,8 @@ def check(operator: str, *dtypes: str, change: tuple[str, str] | None = None) ->
         "a number that decides the dtype",
         "operands in another order than the schema's",
         "a number that has no default",
+        "the result jumps",
+        "the result is rounded once",
     ],
 )
 def test_a_right_kernel_passes_in_silence_where(operator: str, dtypes: tuple[str, ...]) -> None:
@@ -216,10 +239,13 @@ def test_a_name_that_no_macro_registers_is_a_limit_of_the_helper_and_said_once()
         ("clamp_min", "return x < low ? low : x;", "return x < T(2) ? T(2) : x;"),
         ("leaky_relu_backward", "return x > T(0) ? grad : grad * T(slope)", "return grad > T(0) ? x : x * T(slope)"),
         ("round", "decimals < 0 ?", "decimals < -9 ?"),
+        ("hardswish_backward", "x <= T(-3)", "x < T(-3)"),
+        ("hardswish_backward", "x < T(3)", "x <= T(3)"),
+        ("mul", "static_cast<T>(product)", "as_type<T>(ushort(as_type<uint>(product) >> 16))"),
     ],
 )
-def test_a_fault_shows_in_calls_that_have_a_form_of_their_own(operator: str, right: str, wrong: str) -> None:
-    result = check(operator, "float32", change=(right, wrong))
+def test_a_fault_of_the_same_kernel_shows(operator: str, right: str, wrong: str) -> None:
+    result = check(operator, "bfloat16" if operator == "mul" else "float32", change=(right, wrong))
     assert messages(result, "numerics/value") or messages(result, "numerics/infinity"), result.result.findings
 
 

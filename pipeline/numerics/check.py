@@ -64,8 +64,8 @@ def _result(found: Examined, device: str) -> NumericsResult:
     if found.unsplit:
         not_covered.append(f"operands of more than 2**31 bytes: {found.unsplit}")
     findings = [each.finding for each in found.reports]
+    data = {**asdict(found), "reports": [each.data for each in found.reports]}
     if not found.elements and not any(each.severity is Severity.ERROR for each in findings):
         why = next(iter(found.refused.values()), "no call of it is known")
-        return NumericsResult(CheckResult.not_run(CHECK, f"nothing was compared: {why}"), {})
-    data = {**asdict(found), "reports": [each.data for each in found.reports]}
+        return NumericsResult(CheckResult.not_run(CHECK, f"nothing was compared: {why}"), data)
     return NumericsResult(CheckResult.from_findings(CHECK, summary, findings, not_covered), data)

@@ -20,7 +20,7 @@ EXACT = frozenset(
         *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"),
         *("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "isclose"),
         *("conj_physical", "real", "imag", "flip", "roll", "repeat", "pixel_shuffle", "pixel_unshuffle"),
-        *("isin", "bincount"),
+        *("isin", "bincount", "mul"),
     }
 )
 

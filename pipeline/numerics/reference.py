@@ -36,6 +36,9 @@ _WIDE = {
 
 _SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 
+_STEEP, _NEARER = 1e-3, 2.0**-17
+"""Results that move relatively so much may jump: then they move as far with an operand that is that much nearer."""
+
 _AMID = 128
 """More elements than any vectorized loop leaves to the scalar one."""
 
@@ -170,12 +173,9 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         tensor = wide_arguments[name]
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
             continue
-        for one_rounding in (1.0 - 2.0**-23, 1.0 + 2.0**-23):
-            moved = _moved(target, wide_arguments, name, tensor * one_rounding)
-            if moved is None:
-                continue
-            for index, (there, truth) in enumerate(zip(moved, wide, strict=True)):
-                slacks[index] = slacks[index] + _ROUNDINGS / 2 * _finite((there - truth).abs())
+        for rounding in (-(2.0**-23), 2.0**-23):
+            shifts = _shifts(target, wide_arguments, name, rounding, wide)
+            slacks = [slack + _ROUNDINGS / 2 * shift for slack, shift in zip(slacks, shifts, strict=True)]
     return tuple(Expected(each, truth, slack) for each, truth, slack in zip(acceptable, wide, slacks, strict=True))
 
 
@@ -198,6 +198,27 @@ def _unrounded(
     except ReferenceRefusedError:
         return []
     return [tuple(each.to(narrow.dtype) for each, narrow in zip(wider, same, strict=True))]
+
+
+def _shifts(
+    target: Target, arguments: dict[str, Any], name: str, rounding: float, wide: tuple[torch.Tensor, ...]
+) -> list[torch.Tensor]:
+    """How far each result moves when an operand is off by a rounding; not at all where it jumps at the operand itself.
+
+    A kernel may take a neighbour of a boundary for the boundary, but knows on which side the boundary lies.
+    """
+    moved = _moved(target, arguments, name, arguments[name] * (1.0 + rounding))
+    if moved is None:
+        return [torch.zeros_like(each.abs()) for each in wide]
+    shifts = [_finite((there - truth).abs()) for there, truth in zip(moved, wide, strict=True)]
+    steep = any(bool((shift > _STEEP * truth.abs()).any()) for shift, truth in zip(shifts, wide, strict=True))
+    nearer = _moved(target, arguments, name, arguments[name] * (1.0 + rounding * _NEARER)) if steep else None
+    if nearer is None or not target.pointwise:
+        return shifts
+    return [
+        shift.masked_fill((there - truth).abs() > shift / 2, 0.0)
+        for shift, there, truth in zip(shifts, nearer, wide, strict=True)
+    ]
 
 
 def _moved(

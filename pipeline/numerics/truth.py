@@ -82,6 +82,13 @@ def _lerp(arguments: Arguments, answers: Expected) -> Expected:
     return replace(answers, same=(*answers.same, torch.where(at_end, end.to(first.dtype), first)))
 
 
+def _polygamma(arguments: Arguments, answers: Expected) -> Expected:
+    """The trigamma function is infinite at its poles; the CPU divides by the sine of a rounded multiple of pi."""
+    operand = arguments["self"]
+    pole = (operand <= 0) & (operand == operand.floor())
+    return _either(answers, pole, math.inf) if arguments["n"] == 1 else answers
+
+
 def _gcd(arguments: Arguments, answers: Expected) -> Expected:
     """The CPU leaves the sign of the smallest integer on the result."""
     first = answers.same[0]
@@ -104,6 +111,7 @@ _CORRECTIONS: dict[str, Correction] = {
     "silu": _silu,
     "lerp": _lerp,
     "gcd": _gcd,
+    "polygamma": _polygamma,
     "remainder": _any_zero,
     "xlogy": _any_zero,
     "special_xlog1py": _any_zero,
