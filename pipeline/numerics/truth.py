@@ -84,7 +84,7 @@ def _lerp(arguments: Arguments, answers: Expected) -> Expected:
 
 def _polygamma(arguments: Arguments, answers: Expected) -> Expected:
     """The trigamma function is infinite at its poles; the CPU divides by the sine of a rounded multiple of pi."""
-    operand = arguments["self"]
+    operand = arguments["self"].double()
     pole = (operand <= 0) & (operand == operand.floor())
     return _either(answers, pole, math.inf) if arguments["n"] == 1 else answers
 
