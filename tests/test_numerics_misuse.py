@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pipeline.checks.numerics import check_numerics
 from pipeline.findings import Outcome
 from pipeline.numerics import builds, patience
 from pipeline.numerics.check import run
 from pipeline.numerics.job import Job
 from pipeline.numerics.result import NumericsResult
-from tests.shader_faults import messages
+from tests.shader_faults import changed_headers, messages
 
 KERNEL = """
 #include <c10/metal/indexing.h>
@@ -34,6 +37,42 @@ def test_a_kernel_that_does_not_end_is_stopped_once(monkeypatch: pytest.MonkeyPa
     assert result.result.outcome is Outcome.FAILED
     crashes = messages(result, "numerics/crash")
     assert len(crashes) == 1 and "still running at the end of its time" in crashes[0]
+
+
+def test_a_kernel_that_writes_over_what_is_not_its_own_is_told_what_it_did(tmp_path: Path) -> None:
+    """It may take the process with it, which says nothing of the reason."""
+    kernel = """
+#include <metal_stdlib>
+using namespace metal;
+kernel void rsqrt_dense_scalar_float_float(
+    device float* out [[buffer(0)]], constant float* x [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+  for (uint step = 0; step < 4096; step++) {
+    out[i + step] = precise::rsqrt(x[i]);
+  }
+}
+"""
+    stub = """
+static void f(TensorIteratorBase& iter) {
+  TORCH_CHECK(iter.common_dtype() == kFloat && iter.is_contiguous(), "other tensors are not served");
+  lib.exec_unary_kernel(iter, "rsqrt");
+}
+REGISTER_DISPATCH(rsqrt_stub, &f)
+"""
+    result = check_numerics(Job("rsqrt", kernel, stub, dtypes=("float32",)), cache=tmp_path)
+    assert result.result.outcome is Outcome.FAILED
+    assert any("rsqrt_dense_scalar_float_float" in each for each in messages(result, "numerics/out-of-bounds"))
+    assert not any("died of signal" in each for each in messages(result, "numerics/crash"))
+
+
+def test_a_result_that_is_cast_wrongly_is_shown_on_one_element(tmp_path: Path) -> None:
+    include = changed_headers(
+        tmp_path, "c10/metal/indexing.h", "unary_dense_castout", (("f(input[index])", "f(input[index]) + res_t(1)"),)
+    )
+    result = run(Job("rsqrt", KERNEL.format(body=RIGHT), None, (str(include),), dtypes=("float32",)))
+    (said,) = messages(result, "numerics/cast-out")
+    assert said.startswith("rsqrt on float32 in dense_castout: rsqrt(0.5) is ")
+    (report,) = (each for each in result.data["reports"] if each["rule"] == "numerics/cast-out")
+    assert "library.rsqrt_dense_castout_float(output, self" in report["reproduction"]
 
 
 def test_kernels_that_take_too_long_are_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:

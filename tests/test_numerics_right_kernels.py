@@ -10,6 +10,7 @@ from pipeline.numerics.check import run
 from pipeline.numerics.conventions import targets_of_stub
 from pipeline.numerics.domain import answerable
 from pipeline.numerics.job import Job
+from pipeline.numerics.reference import expected
 from pipeline.numerics.result import NumericsResult
 from tests.shader_faults import assert_silent, messages
 
@@ -247,6 +248,19 @@ def test_a_name_that_no_macro_registers_is_a_limit_of_the_helper_and_said_once()
 def test_a_fault_of_the_same_kernel_shows(operator: str, right: str, wrong: str) -> None:
     result = check(operator, "bfloat16" if operator == "mul" else "float32", change=(right, wrong))
     assert messages(result, "numerics/value") or messages(result, "numerics/infinity"), result.result.findings
+
+
+def test_slack_is_granted_where_a_function_oscillates_and_not_where_it_jumps() -> None:
+    operand = torch.tensor([-49799263.0, 3e37, 1e10])
+    for stub, name in (("special_airy_ai_stub", "x"), ("sin_stub", "self")):
+        target = targets_of_stub(stub)[0]
+        (answer,) = expected(target, target.bind({name: operand}))
+        assert answer.slack is not None and bool((answer.slack[answer.same[0] != 0] > 0).all())
+    target = targets_of_stub("hardsigmoid_backward_stub")[0]
+    edge = torch.tensor([3.0, -3.0, 2.9999998])
+    (answer,) = expected(target, target.bind({"grad_output": torch.ones(3), "self": edge}))
+    assert answer.slack is not None
+    assert answer.slack.tolist()[:2] == [0.0, 0.0] and answer.slack[2] > 0.1
 
 
 def test_operands_that_the_cpu_never_gets_done_with_are_left_out() -> None:

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.errors import PipelineError
@@ -26,7 +27,8 @@ def check_numerics(job: Job, *, cache: Path | None = None) -> NumericsResult:
     """Compare an operator's kernels with the CPU for every dtype and flavour they are registered for.
 
     The result is taken from the folder `cache` when nothing that it depends on has changed; the user's cache folder
-    when None. A kernel that crashes is a finding.
+    when None. A kernel that crashes is a finding. One that takes the process with it, by writing over what is not its
+    own, is run once more where it cannot: then the finding says what it did.
     """
     folder = cache or default_folder()
     entry = folder / f"{job.key()}.json"
@@ -56,6 +58,8 @@ def _in_own_process(job: Job) -> NumericsResult:
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:
         return NumericsResult.from_json(lines[-1])
+    if done.returncode < 0 and not job.isolated:
+        return _in_own_process(replace(job, isolated=True))
     if done.returncode < 0:
         return crashed(job, -done.returncode, next(iter(done.stderr.strip().splitlines()[-1:]), ""))
     error = done.stderr.strip().splitlines()[-1:] or ["no message"]

@@ -1,4 +1,4 @@
-"""Which layouts a case is tried in, and which outputs of other dtypes."""
+"""Which layouts a case is tried in."""
 
 from __future__ import annotations
 
@@ -13,17 +13,6 @@ from pipeline.numerics.cases import Case
 from pipeline.numerics.layouts import Layout
 from pipeline.numerics.reference import Expected
 from pipeline.numerics.targets import Target
-
-CAST_OUT = (
-    torch.float32,
-    torch.float16,
-    torch.bfloat16,
-    torch.complex64,
-    torch.complex32,
-    torch.int64,
-    torch.uint8,
-    torch.bool,
-)
 
 _WATCHED = 2500
 """Elements up to which kernels are watched, which takes a hundred times as long."""

@@ -51,12 +51,13 @@ def compiled(job: Job) -> Builds:
         return Kernels.of(compile_as(compilation=Compilation(contract=True)), launch=replace(keeping, isolate=True))
 
     keeping = Launch(flush_subnormals=False, timeout=LONGEST)
-    return Builds(
+    builds = Builds(
         Kernels.of(plain, launch=keeping),
         Kernels.of(plain, launch=replace(keeping, flush_subnormals=True)),
         Kernels.of(checked.result(), launch=replace(keeping, order="shuffled", seed=1)),
         fusing,
     )
+    return builds.isolated() if job.isolated else builds
 
 
 def _isolated(kernels: Kernels) -> Kernels:

@@ -21,6 +21,7 @@ class Job:
     that hold `c10/metal` (the installed torch's when there are none). `device` is "cpu" or "mps". `dtypes` are names
     such as "float32"; all of them when empty. `kernel_path` and `stub_path` are what messages call the files. `only` is
     a regular expression: kernels whose host name it is not found in are not compiled; all are when it is empty.
+    `isolated` runs them on copies that an access out of bounds cannot leave, which takes longer.
     """
 
     operator: str
@@ -32,6 +33,7 @@ class Job:
     kernel_path: str = ""
     only: str = ""
     stub_path: str = ""
+    isolated: bool = False
 
     @property
     def path(self) -> str:

@@ -36,8 +36,8 @@ _WIDE = {
 
 _SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
 
-_STEEP, _NEARER = 1e-3, 2.0**-17
-"""Results that move relatively so much may jump: then they move as far with an operand that is that much nearer."""
+_STEEP, _NEARER = 1e-3, (2.0**-9, 2.0**-17)
+"""Results that move relatively so much may jump: then they move as far with operands that are so much nearer."""
 
 _AMID = 128
 """More elements than any vectorized loop leaves to the scalar one."""
@@ -211,14 +211,20 @@ def _shifts(
     if moved is None:
         return [torch.zeros_like(each.abs()) for each in wide]
     shifts = [_finite((there - truth).abs()) for there, truth in zip(moved, wide, strict=True)]
-    steep = any(bool((shift > _STEEP * truth.abs()).any()) for shift, truth in zip(shifts, wide, strict=True))
-    nearer = _moved(target, arguments, name, arguments[name] * (1.0 + rounding * _NEARER)) if steep else None
-    if nearer is None or not target.pointwise:
-        return shifts
-    return [
-        shift.masked_fill((there - truth).abs() > shift / 2, 0.0)
-        for shift, there, truth in zip(shifts, nearer, wide, strict=True)
-    ]
+    jumps = [(shift > _STEEP * truth.abs()) & target.pointwise for shift, truth in zip(shifts, wide, strict=True)]
+    for nearer in _NEARER:
+        there = _moved(target, arguments, name, arguments[name] * (1.0 + rounding * nearer)) if _any(jumps) else None
+        if there is None:
+            return shifts
+        jumps = [
+            jump & ((each - beyond).abs() <= _STEEP * shift)
+            for jump, each, beyond, shift in zip(jumps, there, moved, shifts, strict=True)
+        ]
+    return [shift.masked_fill(jump, 0.0) for shift, jump in zip(shifts, jumps, strict=True)]
+
+
+def _any(masks: Sequence[torch.Tensor]) -> bool:
+    return any(bool(mask.any()) for mask in masks)
 
 
 def _moved(

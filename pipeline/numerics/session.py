@@ -12,29 +12,24 @@ from pipeline.errors import PipelineError
 from pipeline.exec_kernel.execute import Dispatched, Kernels, MissingKernelError
 from pipeline.exec_kernel.iteration import IterationError
 from pipeline.exec_kernel.launch import HelperLimit, HostRefusal
-from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.metal import KernelCrash
 from pipeline.numerics import layouts, truth
-from pipeline.numerics.arrangement import CAST_OUT, arrangements
+from pipeline.numerics.arrangement import arrangements
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason, compare
+from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason
 from pipeline.numerics.domain import accepted_part, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
 from pipeline.numerics.layouts import Layout, Placed
+from pipeline.numerics.other_outputs import try_other_outputs, try_output
 from pipeline.numerics.patience import Patience
-from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected, takes_output
+from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected
 from pipeline.numerics.seen import Seen
 from pipeline.numerics.targets import Target
 from pipeline.numerics.watching import found, noticed
 from pipeline.stub_interpreter.errors import CheckFailedError
-
-
-def _casts_out(dispatched: Dispatched) -> bool:
-    """Whether the output's dtype was left to the kernel: a cast-out flavour, or a stub that dispatches itself."""
-    return "castout" in dispatched.flavour or dispatched.flavour == dispatched.host_name
 
 
 class Session:
@@ -73,15 +68,19 @@ class Session:
                 self._check(run, answers, accepted)
         first = accepted[0]
         if first is not None and not self.host.returns and (case.thorough or self._is_new(case)):
-            self._try_other_outputs(case, answers, first.view(answers[0].dtype).reshape(answers[0].shape))
+            try_other_outputs(self, case, answers, first.view(answers[0].dtype).reshape(answers[0].shape))
 
-    def attempt(self, case: Case, layout: Layout) -> None:
-        """Run a case in one layout only."""
+    def attempt(self, case: Case, layout: Layout, out_dtype: torch.dtype | None = None) -> None:
+        """Run a case in one layout only; with `out_dtype` where the output is to be cast to that."""
         answers = self.answer(case.arguments)
-        if answers is not None:
-            run = self.execute(case, layout, answers)
-            if run is not None:
-                self._check(run, answers, [None] * len(answers))
+        if answers is None:
+            return
+        plain = Layout(("dense",) * len(self.names(case.arguments)), "dense")
+        run = self.execute(case, layout if out_dtype is None else plain, answers)
+        if run is not None and out_dtype is None:
+            self._check(run, answers, [None] * len(answers))
+        elif run is not None:
+            try_output(self, case, layout, answers, run.outputs[0].to(out_dtype))
 
     def probe(self, case: Case) -> None:
         """A dtype that the CPU refuses: the host must refuse it too, rather than ask for a kernel that is not there.
@@ -304,25 +303,6 @@ class Session:
         rest = wrong & ~unwritten & ~excused
         for reason, mask in by_reason(got, answer, rest, every_bit(self.target, run), limited).items():
             self.fail(Failure(rule_of(self.target, run, reason, mask), reason, run, index, answer, mask))
-
-    def _try_other_outputs(self, case: Case, answers: tuple[Expected, ...], natural: torch.Tensor) -> None:
-        """`out=` of other dtypes: the natural result, cast as it is stored."""
-        arity = len(self.names(case.arguments))
-        common = common_dtype([case.arguments[name] for name in self.names(case.arguments)], natural.dtype)
-        if natural.is_floating_point() and common.is_floating_point and common != natural.dtype:
-            return  # With `out=`, an operator whose own result is narrower than its operands may keep their digits.
-        for dtype in CAST_OUT:
-            if dtype == natural.dtype or not takes_output(self.target, case.arguments, dtype):
-                continue
-            exactly = Expected((natural.to(dtype),), None, None, borrowed=True)
-            for layout in layouts.castout(arity, several=not case.thorough, watched=self.builds.watched is not None):
-                run = self.execute(case, layout, answers, dtype)
-                if run is None or not any(_casts_out(each) for each in run.dispatched):
-                    break  # The helpers of two and more operands compute in the output's dtype instead.
-                verdict = compare(run.outputs[0].contiguous(), exactly, exact=True)
-                if not verdict.passed:
-                    reason = "not the natural result, cast"
-                    self.fail(Failure("numerics/cast-out", reason, run, 0, exactly, verdict.wrong))
 
     def _place_inputs(self, case: Case, layout: Layout) -> tuple[dict[str, Placed], dict[str, Any]]:
         arguments, placed = dict(case.arguments), {}

@@ -94,8 +94,9 @@ def _narrow(case: Case, session: Session, dim: int, start: int, length: int) -> 
 
 def _still_fails(session: Session, failure: Failure, case: Case, layout: Layout) -> Failure | None:
     probe = Session(session.target, session.host, session.builds)
+    out_dtype = failure.run.outputs[0].dtype if failure.rule == "numerics/cast-out" else None
     try:
-        probe.attempt(case, layout)
+        probe.attempt(case, layout, out_dtype)
     except (PipelineError, RuntimeError):
         return None
     for found in probe.failures.values():
