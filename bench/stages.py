@@ -1,7 +1,7 @@
 """Where the time of one migration goes, stage by stage. Run: python -m bench.stages [OPERATOR...] [--write]
 
-Every operator is measured in a process of its own with empty caches; then `invoke migrate` is run with all of it
-known. Prints a table as Markdown, and with --write puts it into docs/performance.md.
+Every operator is measured in a process of its own with empty caches; then `invoke check` and `invoke migrate` are run
+with all of it known. Prints a table as Markdown, and with --write puts it into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -67,10 +67,13 @@ def _measure_apart(name: str) -> dict[str, float]:
         command = [sys.executable, "-m", "bench.stages", "--one", name]
         env = {**os.environ, "XDG_CACHE_HOME": cache}
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    migrate = [*_INVOKE, "migrate", "--op", name]
-    _run(migrate)
-    warm = statistics.median(_run(migrate) for _ in range(3))
-    return {**json.loads(done.stdout), "`invoke migrate`, all known": warm}
+    known = {f"`invoke {task}`, all known": _warm([*_INVOKE, task, "--op", name]) for task in ("check", "migrate")}
+    return {**json.loads(done.stdout), **known}
+
+
+def _warm(command: list[str]) -> float:
+    _run(command)
+    return statistics.median(_run(command) for _ in range(3))
 
 
 def _run(command: list[str]) -> float:
