@@ -185,6 +185,8 @@ def test_a_small_part_of_a_complex_result_is_not_hidden_by_the_large_one() -> No
 UNREACHED_FAULTS = [
     ("bincount", "int32", "weights[index * strides.y]", "weights[index]", "weights in another dtype"),
     ("std_mean", "float32", "part_squares[row * parts + i]", "part_squares[row * parts]", "long rows"),
+    ("std_mean", "float32", "i += simdgroup_size", "i -= simdgroup_size", "rows of many parts"),
+    ("std_mean", "float32", "write_moments(variance + row", "write_moments(variance", "several long rows"),
     ("std_mean", "complex32", "part_mean[index] = part.mean", "part_mean[index] = 0", "long rows"),
     ("vdot", "complex32", "step = long(groups) * threads", "step = threads", "vectors"),
 ]

@@ -13,6 +13,7 @@ from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
 from pipeline.exec_kernel.execute import torch_dtype
 from pipeline.numerics import values
 from pipeline.numerics.domain import accepts
+from pipeline.numerics.reference import ReferenceRefusedError, evaluate
 from pipeline.numerics.targets import Target
 
 
@@ -33,7 +34,7 @@ class Case:
 DTYPES = tuple(torch_dtype(dtype) for dtype in MPS_DTYPES if dtype not in (Dtype.UINT16, Dtype.UINT32, Dtype.UINT64))
 
 _LENGTHS = (70, 1030)  # more than two simdgroups, more than a threadgroup, and multiples of neither
-_MOST_ENLARGED = 20_000
+_MOST_ENLARGED, _MOST_LONG, _MOST_RESULTS = 20_000, 200_000, 40_000
 _OTHERS = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8)
 
 Shape = tuple[int, ...]
@@ -153,21 +154,23 @@ def _mixed_shape(target: Target, dtypes: Sequence[torch.dtype], scalars: dict[st
     return _case(target, scalars, tensors, "mixed dtypes")
 
 
-def enlarged(target: Target, call: Case, long: int) -> Iterator[Case]:
-    """The call with each of its sizes beyond a simdgroup, beyond a threadgroup, and `long`; and with one NaN.
+def enlarged(target: Target, call: Case, long: Sequence[int]) -> Iterator[Case]:
+    """The call with each of its sizes beyond a simdgroup, beyond a threadgroup, and as `long`; and with one NaN.
 
     The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
     """
     tensors = _tensors(target, call)
     floats = [name for name, each in tensors.items() if each.is_floating_point()]
     shapes = {name: tuple(each.shape) for name, each in tensors.items()}
-    for length in (*_LENGTHS, long):
+    for length in (*_LENGTHS, *long):
         for sizes, larger in _larger(shapes, length):
             grown = {
                 name: _grown(tensors[name], shape, index, keep=bool(floats))
                 for index, (name, shape) in enumerate(larger.items())
             }
             label = f"{call.label}, {sizes} made {length}"
+            if _result_size(target, {**call.arguments, **grown}) > _MOST_RESULTS:
+                continue
             yield Case(target.refreshed({**call.arguments, **grown}), label, plain_only=True)
             for name in floats if length == _LENGTHS[0] else ():
                 changed = grown[name].clone()
@@ -177,13 +180,14 @@ def enlarged(target: Target, call: Case, long: int) -> Iterator[Case]:
 
 
 def _larger(shapes: dict[str, Shape], length: int) -> Iterator[tuple[str, dict[str, Shape]]]:
-    """The shapes with all dimensions of one size made `length`, or where that is too much the first or last of them."""
-    most = max(_MOST_ENLARGED, 2 * length)
+    """The shapes with all dimensions of one size made `length`; where that is too much, one and all others 2."""
+    most = max(_MOST_ENLARGED, min(4 * length, _MOST_LONG), length)
     for size in sorted({size for shape in shapes.values() for size in shape if size > 1}):
         every = {name: tuple(length if each == size else each for each in shape) for name, shape in shapes.items()}
         found = [(f"{size}", every)]
         if max(map(_numel, every.values())) > most:
-            found = [(f"{size} at {axis}", _at_axis(shapes, axis, size, length)) for axis in (0, -1)]
+            ranks = range(max(map(len, shapes.values())))
+            found = [(f"{size} at {axis}", _at_axis(shapes, axis, size, length)) for axis in ranks]
         for label, larger in found:
             counts = [_numel(shape) for shape in larger.values()]
             if larger != shapes and min(counts) > 0 and max(counts) <= most:
@@ -193,11 +197,20 @@ def _larger(shapes: dict[str, Shape], length: int) -> Iterator[tuple[str, dict[s
 def _at_axis(shapes: dict[str, Shape], axis: int, size: int, length: int) -> dict[str, Shape]:
     changed = {}
     for name, shape in shapes.items():
-        sizes = list(shape)
-        if sizes and sizes[axis] == size:
+        sizes = [min(each, 2) for each in shape]
+        if axis < len(sizes) and shape[axis] == size:
             sizes[axis] = length
         changed[name] = tuple(sizes)
     return changed
+
+
+def _result_size(target: Target, arguments: dict[str, Any]) -> int:
+    """How many elements the largest result has, 0 where that is not known without computing it."""
+    empty = {name: each.to("meta") if isinstance(each, torch.Tensor) else each for name, each in arguments.items()}
+    try:
+        return max(each.numel() for each in evaluate(target, empty))
+    except (ReferenceRefusedError, AssertionError, AttributeError):
+        return 0
 
 
 def retyped(target: Target, call: Case) -> Iterator[Case]:

@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fh]?(?![
 _KINDS = 5
 """So many calls of one dtype, unlike in ranks and scalars, are tried with more elements."""
 
-_LONG, _LONGEST = 4096, 40_000
+_LONG, _LONGEST = 4096, 20_000
 
 Progress = Callable[[str], None]
 
@@ -104,10 +104,14 @@ def literals(source: str) -> list[float]:
     return [sign * number for number in numbers if number < 3e38 for sign in (1.0, -1.0)][:64]
 
 
-def long_size(job: Job) -> int:
-    """A size beyond twice every number of the host code, which may treat more elements in another way."""
+def long_sizes(job: Job) -> tuple[int, int]:
+    """Sizes beyond twice, and beyond a simdgroup times, every number of the host code.
+
+    It may cut what is longer than that into parts, and give each thread of a simdgroup some of the parts.
+    """
     numbers = [int(each) for each in re.findall(r"(?<![\w.])\d{2,5}(?![\w.])", job.stub or "")]
-    return 3 + 2 * max(each for each in (_LONG, *numbers) if each <= _LONGEST)
+    largest = max(each for each in (_LONG, *numbers) if each <= _LONGEST)
+    return 2 * largest + 3, 34 * largest + 7
 
 
 def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[Target, Host]]:
@@ -136,7 +140,7 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
     calls = {dtype: recorded(target, dtype) for dtype in dtypes}
     sets = scalar_sets(target, (call.arguments for dtype in dtypes for call in calls[dtype]))
     extra = [*literals(job.kernel), *boundaries(sets)]
-    long = long_size(job)
+    long = long_sizes(job)
     for dtype in dtypes:
         progress(f"{target.overload} on {dtype}")
         if target.pointwise:
@@ -162,12 +166,12 @@ def _try_samples(session: Session, job: Job, progress: Progress) -> int:
         calls = recorded(session.target, dtype)
         for case in _sampled(session.target, calls):
             session.try_case(case)
-        _try_changed(session, calls, long_size(job))
+        _try_changed(session, calls, long_sizes(job))
         count += len(calls)
     return count
 
 
-def _try_changed(session: Session, calls: Sequence[Recorded], long: int) -> None:
+def _try_changed(session: Session, calls: Sequence[Recorded], long: Sequence[int]) -> None:
     """For what is not pointwise: the first call of each kind with more elements than OpInfo has, or in other dtypes."""
     kinds: set[str] = set()
     for call in () if session.target.pointwise else calls:
