@@ -12,8 +12,8 @@ import torch
 from pipeline.exec_kernel.dtypes import MPS_DTYPES, Dtype
 from pipeline.exec_kernel.execute import torch_dtype
 from pipeline.numerics import values
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
 from pipeline.numerics.domain import accepts
-from pipeline.numerics.reference import ReferenceRefusedError, evaluate
 from pipeline.numerics.targets import Target
 
 
@@ -154,16 +154,17 @@ def _mixed_shape(target: Target, dtypes: Sequence[torch.dtype], scalars: dict[st
     return _case(target, scalars, tensors, "mixed dtypes")
 
 
-def enlarged(target: Target, call: Case, long: Sequence[int]) -> Iterator[Case]:
+def enlarged(target: Target, call: Case, long: Sequence[int], square: bool = False) -> Iterator[Case]:
     """The call with each of its sizes beyond a simdgroup, beyond a threadgroup, and as `long`; and with one NaN.
 
     The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
+    `square` matrices stay square beyond a threadgroup too, which takes a million elements.
     """
     tensors = _tensors(target, call)
     floats = [name for name, each in tensors.items() if each.is_floating_point()]
     shapes = {name: tuple(each.shape) for name, each in tensors.items()}
     for length in (*_LENGTHS, *long):
-        for sizes, larger in _larger(shapes, length):
+        for sizes, larger in _larger(shapes, length, square and length == _LENGTHS[-1]):
             grown = {
                 name: _grown(tensors[name], shape, index, keep=bool(floats))
                 for index, (name, shape) in enumerate(larger.items())
@@ -179,9 +180,10 @@ def enlarged(target: Target, call: Case, long: Sequence[int]) -> Iterator[Case]:
                 yield Case(target.refreshed(arguments), f"{label}, one NaN", plain_only=True)
 
 
-def _larger(shapes: dict[str, Shape], length: int) -> Iterator[tuple[str, dict[str, Shape]]]:
+def _larger(shapes: dict[str, Shape], length: int, square: bool) -> Iterator[tuple[str, dict[str, Shape]]]:
     """The shapes with all dimensions of one size made `length`; where that is too much, one and all others 2."""
-    most = max(_MOST_ENLARGED, min(4 * length, _MOST_LONG), length)
+    square = square and all(len(shape) == 2 and shape[0] == shape[1] for shape in shapes.values())
+    most = length**2 if square else max(_MOST_ENLARGED, min(4 * length, _MOST_LONG), length)
     for size in sorted({size for shape in shapes.values() for size in shape if size > 1}):
         every = {name: tuple(length if each == size else each for each in shape) for name, shape in shapes.items()}
         found = [(f"{size}", every)]
@@ -211,6 +213,24 @@ def _result_size(target: Target, arguments: dict[str, Any]) -> int:
         return max(each.numel() for each in evaluate(target, empty))
     except (ReferenceRefusedError, AssertionError, AttributeError):
         return 0
+
+
+def from_the_last(target: Target, call: Case) -> Iterator[Case]:
+    """The call with its dimensions counted from the last one, as users do with negative numbers."""
+    ndim = max((each.dim() for each in _tensors(target, call).values()), default=0)
+    changed = {
+        name: [each - ndim for each in value] if isinstance(value, list) else value - ndim
+        for name, value in call.arguments.items()
+        if name in ("dim", "dims") and _counts_from_the_first(value)
+    }
+    if changed and ndim and accepts(target, {**call.arguments, **changed}):
+        arguments = target.refreshed({**call.arguments, **changed})
+        yield Case(arguments, f"{call.label}, dimensions from the last", plain_only=True)
+
+
+def _counts_from_the_first(value: object) -> bool:
+    dims = value if isinstance(value, list) else [value]
+    return bool(dims) and all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in dims)
 
 
 def retyped(target: Target, call: Case) -> Iterator[Case]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from pipeline.numerics.reference import MPS_ATOL, MPS_RTOL, Expected, rtol
+from pipeline.numerics.reference import MPS_RTOL, Expected, rtol
+from pipeline.numerics.slack import MPS_ATOL
 
 # Results that are a choice among the operands, an exact function of them, or a correctly rounded one: every bit counts.
 EXACT = frozenset(

@@ -12,7 +12,7 @@ import torch
 from torch._ops import OpOverload
 
 from pipeline.exec_kernel.promotion import common_dtype
-from pipeline.numerics.reference import ReferenceRefusedError, evaluate
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
 from pipeline.numerics.targets import Target
 
 _ASKED = 60

@@ -178,10 +178,14 @@ def _try_changed(session: Session, calls: Sequence[Recorded], long: Sequence[int
         parts = (each.dim() if isinstance(each, torch.Tensor) else each for each in call.arguments.values())
         kind = repr([*parts])
         if kind not in kinds and len(kinds) < _KINDS:
-            kinds.add(kind)
-            case = Case(call.arguments, call.label)
-            for changed in (*cases.enlarged(session.target, case, long), *cases.retyped(session.target, case)):
+            target, case = session.target, Case(call.arguments, call.label)
+            for changed in (
+                *cases.enlarged(target, case, long, square=not kinds),
+                *cases.retyped(target, case),
+                *cases.from_the_last(target, case),
+            ):
                 session.try_case(changed)
+            kinds.add(kind)
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:

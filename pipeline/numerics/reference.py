@@ -16,15 +16,12 @@ from typing import Any
 import torch
 
 from pipeline.exec_kernel.promotion import common_dtype
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
+from pipeline.numerics.slack import granted
 from pipeline.numerics.targets import Target
 
 MPS_RTOL = {torch.float32: 1.3e-6, torch.float16: 1e-3, torch.bfloat16: 1.6e-2}
 """torch.testing's defaults, which upstream's MPS tests use."""
-
-MPS_ATOL = 1e-5
-
-_ROUNDINGS = 4.0
-"""A kernel may err as if its operands were off by this many roundings of its working precision (float32)."""
 
 _WIDE = {
     torch.float16: torch.float64,
@@ -35,9 +32,6 @@ _WIDE = {
 }
 
 _SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
-
-_STEEP, _NEARER = 1e-3, (2.0**-9, 2.0**-17)
-"""Results that move relatively so much may jump: then they move as far with operands that are so much nearer."""
 
 _AMID = 128
 """More elements than any vectorized loop leaves to the scalar one."""
@@ -91,53 +85,6 @@ class Expected:
         )
 
 
-class ReferenceRefusedError(Exception):
-    """The CPU operator raised, so there is nothing to compare with."""
-
-
-def evaluate(target: Target, arguments: dict[str, Any]) -> tuple[torch.Tensor, ...]:
-    """Run the CPU operator; a Python number may stand for a tensor. Raises ReferenceRefusedError."""
-    schema = target.overload._schema.arguments
-    positional = [arguments[each.name] for each in schema if not each.kwarg_only]
-    keywords = {each.name: arguments[each.name] for each in schema if each.kwarg_only}
-    plain = all(isinstance(arguments[name], torch.Tensor) or arguments[name] is None for name in target.inputs)
-    operator: Callable[..., Any] = target.overload if plain else target.overload.overloadpacket
-    try:
-        result = operator(*positional, **keywords)
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError) as error:
-        raise ReferenceRefusedError(str(error).splitlines()[0]) from None
-    return result if isinstance(result, tuple) else (result,)
-
-
-def takes_output(target: Target, arguments: dict[str, Any], dtype: torch.dtype) -> bool:
-    """Whether the operator has an `out` variant that accepts an output of this dtype."""
-    variant = _out_variant(target)
-    if variant is None:
-        return False
-    overload, name = variant
-    given = [arguments[each.name] for each in target.overload._schema.arguments if not each.kwarg_only]
-    keywords = {each.name: arguments[each.name] for each in target.overload._schema.arguments if each.kwarg_only}
-    keywords[name] = torch.empty(0, dtype=dtype)
-    try:
-        overload(*given, **keywords)
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
-        return False
-    return True
-
-
-def _out_variant(target: Target) -> tuple[Any, str] | None:
-    """The overload with the same arguments and one more, which it writes; and that argument's name."""
-    packet = target.overload.overloadpacket
-    wanted = {each.name for each in target.overload._schema.arguments}
-    for overload_name in packet.overloads():
-        overload = getattr(packet, overload_name)
-        names = [each.name for each in overload._schema.arguments]
-        more = [name for name in names if name not in wanted]
-        if wanted < set(names) and len(more) == 1:
-            return overload, more[0]
-    return None
-
-
 def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
     """The acceptable answers for each result of a call. Raises ReferenceRefusedError when the CPU operator refuses it.
 
@@ -166,16 +113,7 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         wide = evaluate(target, wide_arguments)
     except ReferenceRefusedError:
         return plain
-    slacks = [_own_error(each, truth) for each, truth in zip(same, wide, strict=True)]
-    if not target.pointwise:
-        slacks = [_noise(slack, truth) for slack, truth in zip(slacks, wide, strict=True)]
-    for name in names:
-        tensor = wide_arguments[name]
-        if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()):
-            continue
-        for rounding in (-(2.0**-23), 2.0**-23):
-            shifts = _shifts(target, wide_arguments, name, rounding, wide)
-            slacks = [slack + _ROUNDINGS / 2 * shift for slack, shift in zip(slacks, shifts, strict=True)]
+    slacks = granted(target, wide_arguments, same, wide)
     return tuple(Expected(each, truth, slack) for each, truth, slack in zip(acceptable, wide, slacks, strict=True))
 
 
@@ -200,50 +138,6 @@ def _unrounded(
     return [tuple(each.to(narrow.dtype) for each, narrow in zip(wider, same, strict=True))]
 
 
-def _shifts(
-    target: Target, arguments: dict[str, Any], name: str, rounding: float, wide: tuple[torch.Tensor, ...]
-) -> list[torch.Tensor]:
-    """How far each result moves when an operand is off by a rounding; not at all where it jumps at the operand itself.
-
-    A kernel may take a neighbour of a boundary for the boundary, but knows on which side the boundary lies.
-    """
-    moved = _moved(target, arguments, name, arguments[name] * (1.0 + rounding))
-    if moved is None:
-        return [torch.zeros_like(each.abs()) for each in wide]
-    shifts = [_finite((there - truth).abs()) for there, truth in zip(moved, wide, strict=True)]
-    jumps = [(shift > _STEEP * truth.abs()) & target.pointwise for shift, truth in zip(shifts, wide, strict=True)]
-    for nearer in _NEARER:
-        there = _moved(target, arguments, name, arguments[name] * (1.0 + rounding * nearer)) if _any(jumps) else None
-        if there is None:
-            return shifts
-        jumps = [
-            jump & ((each - beyond).abs() <= _STEEP * shift)
-            for jump, each, beyond, shift in zip(jumps, there, moved, shifts, strict=True)
-        ]
-    return [shift.masked_fill(jump, 0.0) for shift, jump in zip(shifts, jumps, strict=True)]
-
-
-def _any(masks: Sequence[torch.Tensor]) -> bool:
-    return any(bool(mask.any()) for mask in masks)
-
-
-def _moved(
-    target: Target, arguments: dict[str, Any], name: str, operand: torch.Tensor
-) -> tuple[torch.Tensor, ...] | None:
-    """The answers with another operand; kept within the span of the given one where the operator refuses beyond."""
-    attempts = [operand]
-    if not operand.is_complex() and operand.numel():
-        attempts.append(operand.clamp(arguments[name].min(), arguments[name].max()))
-    for attempt in attempts:
-        changed = {**arguments, name: attempt}
-        try:
-            # A derived operand would move back.
-            return evaluate(target, changed if name in target.derived else target.refreshed(changed))
-        except ReferenceRefusedError:
-            continue
-    return None
-
-
 def amid(target: Target, arguments: dict[str, Any], answers: Expected, index: torch.Tensor) -> Expected:
     """The answers at flat positions `index`, and what the CPU says where each stands amid many of its like.
 
@@ -259,19 +153,6 @@ def amid(target: Target, arguments: dict[str, Any], answers: Expected, index: to
     except ReferenceRefusedError:
         return here
     return replace(here, same=(*here.same, there[0][::_AMID].to(answers.dtype)))
-
-
-def _own_error(same: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
-    """What the CPU's own result is off by, twice, where that is more than a rounding."""
-    error = _finite((same.to(wide.dtype) - wide).abs())
-    if not (same.dtype.is_floating_point or same.dtype.is_complex):
-        return torch.zeros_like(error)
-    return torch.where(error <= torch.finfo(same.dtype).eps * wide.abs(), torch.zeros_like(error), 2 * error)
-
-
-def _noise(slack: torch.Tensor, wide: torch.Tensor) -> torch.Tensor:
-    """Where sums cancel until nothing of the CPU's own result is right, upstream's absolute tolerance remains."""
-    return torch.where(slack > wide.abs(), slack.clamp(min=MPS_ATOL), slack)
 
 
 def _borrowed(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
@@ -325,10 +206,6 @@ def _unvectorized(tensor: torch.Tensor) -> torch.Tensor:
     spread = tensor.new_empty((*tensor.shape, 2))
     spread[..., 0] = tensor
     return spread[..., 0]
-
-
-def _finite(values: torch.Tensor) -> torch.Tensor:
-    return torch.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def rtol(dtype: torch.dtype) -> float:

@@ -18,6 +18,7 @@ SEVERITIES = {
     "numerics/unguarded-dtype": Severity.WARNING,
     "numerics/helper-limit": Severity.WARNING,
     "numerics/flushing": Severity.WARNING,
+    "numerics/inactive-lane": Severity.WARNING,
 }
 """Rules that do not fail the check; every other rule does."""
 
@@ -31,6 +32,7 @@ _HINTS = {
     "numerics/unguarded-dtype": "the CPU refuses this dtype; refuse it in the stub too",
     "numerics/incomplete-guard": "the stub refuses other dtypes; refuse this one, which the CPU refuses, as well",
     "numerics/flushing": "an intermediate falls below the smallest normal number",
+    "numerics/inactive-lane": "run full simdgroups, or as many of them as there are lanes",
     "numerics/helper-limit": "this version's exec helper cannot do better",
     "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
     "numerics/raises": "give the helper or encoder what the kernel takes, in its order",
@@ -50,14 +52,16 @@ class Reported:
 def grouped(failures: Iterable[Failure]) -> list[tuple[Failure, tuple[str, ...]]]:
     """The first failure of each rule, dtypes and reason, with every flavour that showed it.
 
-    What a helper cannot do is no matter of dtypes, unless it shows in values.
+    What a helper cannot do is no matter of dtypes, unless it shows in values; nor is how a header uses its lanes.
     """
     groups: dict[tuple[object, ...], list[Failure]] = {}
     for failure in failures:
-        dtypes = tuple(dict.fromkeys(failure.dtypes))
+        key: tuple[object, ...] = (tuple(dict.fromkeys(failure.dtypes)), failure.reason)
         if failure.rule == "numerics/helper-limit" and failure.wrong is None:
-            dtypes = ()
-        groups.setdefault((failure.rule, dtypes, failure.reason), []).append(failure)
+            key = (failure.reason,)
+        elif failure.rule == "numerics/inactive-lane":
+            key = ()
+        groups.setdefault((failure.rule, *key), []).append(failure)
     return [
         (group[0], tuple(dict.fromkeys(flavour for each in group for flavour in each.flavours)))
         for group in groups.values()

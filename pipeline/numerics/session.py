@@ -18,6 +18,7 @@ from pipeline.numerics.arrangement import arrangements
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
 from pipeline.numerics.domain import accepted_part, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
@@ -25,11 +26,11 @@ from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, wi
 from pipeline.numerics.layouts import Layout, Placed
 from pipeline.numerics.other_outputs import try_other_outputs, try_output
 from pipeline.numerics.patience import Patience
-from pipeline.numerics.reference import Expected, ReferenceRefusedError, evaluate, expected
+from pipeline.numerics.reference import Expected, expected
 from pipeline.numerics.seen import Seen
 from pipeline.numerics.targets import Target
 from pipeline.numerics.watching import found, noticed
-from pipeline.stub_interpreter.errors import CheckFailedError
+from pipeline.stub_interpreter.errors import CheckFailedError, FaultError
 
 
 class Session:
@@ -195,7 +196,7 @@ class Session:
                 self.fail(Failure("numerics/helper-limit", limit.message, run))
         except KernelCrash as crash:
             self._crashed(run, crash)
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, FaultError) as error:
             self.fail(Failure("numerics/raises", f"raises: {str(error).splitlines()[0]}", run))
         return None
 

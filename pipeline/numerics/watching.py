@@ -38,6 +38,8 @@ def found(report: Report) -> Iterator[tuple[str, str]]:
 def _as_findings(kernel: str, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
     for event in events:
         rule = RULES.get(event.note)
+        if event.note is Note.INACTIVE_LANE_READ and event.site is not None and "c10/metal/" in event.site.file:
+            rule = "numerics/inactive-lane"
         if rule is not None:
             yield rule, f"{kernel}, {event}"
 

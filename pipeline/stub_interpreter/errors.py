@@ -9,5 +9,9 @@ class NotUnderstoodError(PipelineError):
     """The text uses something the interpreter does not know; the line is 1-based."""
 
 
+class FaultError(NotUnderstoodError):
+    """What the text does here ends the process, or is undefined."""
+
+
 class CheckFailedError(PipelineError):
     """A TORCH_CHECK of the stub failed: a clean error for the user of PyTorch."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from pipeline.exec_kernel.dtypes import Dtype
-from pipeline.stub_interpreter.errors import NotUnderstoodError
+from pipeline.stub_interpreter.errors import FaultError, NotUnderstoodError
 
 # Name -> (struct format, bytes, signed); what is not here is not a number.
 _INTEGERS = {
@@ -191,7 +191,7 @@ def arithmetic(sign: str, left: Number, right: Number) -> Number:
     whole, other = int(a.real), int(b.real)
     if sign in ("/", "%"):
         if other == 0:
-            raise NotUnderstoodError("integer division by zero")
+            raise FaultError("integer division by zero")
         quotient = abs(whole) // abs(other) * (1 if (whole < 0) == (other < 0) else -1)
         return _fitted(quotient if sign == "/" else whole - quotient * other, name)
     match sign:

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from pipeline.numerics.cases import DTYPES, MIXED
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate, stored
 from pipeline.numerics.domain import survives
-from pipeline.numerics.reference import ReferenceRefusedError, evaluate, takes_output
 from pipeline.numerics.targets import Target
 
 _OUTPUTS = (torch.float32, torch.float16, torch.complex64, torch.int64, torch.uint8, torch.bool)
@@ -115,7 +115,7 @@ def _of_dtype(target: Target, base: dict[str, Any], dtype: torch.dtype) -> Itera
         wider = _typed(target, plain, dict.fromkeys(target.tensors(base), _WIDER.get(dtype, dtype)))
         for call in _call(target, Kind.OUT, plain):
             for out in _OUTPUTS if len(call.results) == 1 and call.served is not Served.REFUSED else ():
-                if call.natural != out and takes_output(target, wider, out):
+                if call.natural != out and stored(target, wider, out) is not None:
                     yield Call(Kind.OUT, plain, (call.results[0].to(out),), call.natural, call.served)
 
 
