@@ -108,7 +108,6 @@ def test_a_file_that_registers_nothing_is_an_error() -> None:
     [
         ("f(iter);", "my/rsqrt.mm: f calls itself without end"),
         ("while (true) {}", "my/rsqrt.mm:1: the stub loops without end"),
-        ("auto none = 1 / 0;", "my/rsqrt.mm:1: integer division by zero"),
         ("g(iter);", "my/rsqrt.mm"),
     ],
 )
@@ -116,6 +115,13 @@ def test_a_stub_that_cannot_be_followed_is_not_run(body: str, said: str) -> None
     result = check(stub=f"static void f(TensorIteratorBase& iter) {{ {body} }}\nREGISTER_DISPATCH(rsqrt_stub, &f)")
     assert result.result.outcome is Outcome.NOT_RUN
     assert said in result.result.summary
+
+
+def test_a_stub_that_would_end_the_process_is_an_error() -> None:
+    body = "auto none = 1 / (iter.numel() - iter.numel());"
+    result = check(stub=f"static void f(TensorIteratorBase& iter) {{ {body} }}\nREGISTER_DISPATCH(rsqrt_stub, &f)")
+    assert result.result.outcome is Outcome.FAILED
+    assert any("my/rsqrt.mm:1: integer division by zero" in each for each in messages(result, "numerics/raises"))
 
 
 def test_a_stub_that_refuses_everything_is_not_passed() -> None:
