@@ -38,16 +38,18 @@ def pipeline_writes(clone: Repository, changes: Sequence[Changeset]) -> None:
 
 
 def fast_import(clone: Repository, changes: Sequence[Changeset]) -> None:
-    """The floor: git's own importer fed with finished content, and one push."""
-    stream = []
+    """The floor: git's own importer fed with finished contents, one path's versions after the other, and one push."""
+    contents = dict.fromkeys(sorted((file.path, file.after or b"") for change in changes for file in change.files))
+    marks = {content: f":{number}" for number, content in enumerate(contents, 1)}
+    stream = [
+        f"blob\nmark {mark}\ndata {len(content)}\n".encode() + content + b"\n" for (_, content), mark in marks.items()
+    ]
     for change in changes:
         message = commit_message(change, NO_EVIDENCE).encode()
         who = f"{BOT} 1700000000 +0000"
         stream.append(f"commit refs/heads/{change.operator.branch}\ncommitter {who}\ndata {len(message)}\n".encode())
         stream.append(message + f"\nfrom {change.base.commit}\n".encode())
-        for file in change.files:
-            content = file.after or b""
-            stream.append(f"M 100644 inline {file.path}\ndata {len(content)}\n".encode() + content + b"\n")
+        stream += [f"M 100644 {marks[file.path, file.after or b'']} {file.path}\n".encode() for file in change.files]
     clone.run("fast-import", "--quiet", "--done", stdin=b"".join(stream) + b"done\n")
     push(clone, changes)
 
