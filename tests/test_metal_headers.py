@@ -1,16 +1,22 @@
-"""The headers of the installed torch: all compile unmodified, and kernels of every form in them run, checked."""
+"""The headers of the installed torch: all compile unmodified, and kernels of every form in them run, checked.
+
+`METAL_HEADERS` names another folder of headers, such as that of a newer torch.
+"""
 
 from __future__ import annotations
 
+import os
 import struct
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
-from pipeline.metal import Compilation, Launch, Library, Note, Report, compile_shader
+from pipeline.metal import Compilation, Launch, Library, Note, Report
+from pipeline.metal import compile_shader as compile_shader_of
 
-INCLUDE = Path(torch.__file__).parent / "include"
+INCLUDE = Path(os.environ.get("METAL_HEADERS", Path(torch.__file__).parent / "include"))
 PRELUDE = """
 #include <metal_stdlib>
 #include <metal_simdgroup>
@@ -20,6 +26,7 @@ using namespace metal;
 #include <c10/metal/utils.h>
 """
 CHECKED = Compilation(checked=True)
+compile_shader = partial(compile_shader_of, include=[INCLUDE])
 NEEDS = {"Gemv.h": "#include <ATen/native/mps/kernels/LinearAlgebra.h>\n"}
 
 
@@ -239,10 +246,14 @@ def test_attention_with_simdgroup_matrices(order: str) -> None:
     q, k, v = (torch.randn(1, heads, length, width) for _ in range(3))
     o = torch.full_like(q, float("nan"))
     strides = (*q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *o.stride()[:3])
-    parameters = struct.pack("6i2f12i", 1, heads, width, length, length, 1, width**-0.5, 1.0, *strides)
+    wide = (
+        "int64_t Q_strides" in (INCLUDE / "ATen/native/mps/kernels/PrefillAttention.h").read_text()
+    )  # since torch 2.14
+    form = "6i2f12q" if wide else "6i2f12i"
+    parameters = struct.pack(form, 1, heads, width, length, length, 1, width**-0.5, 1.0, *strides)
     launch = Launch(order=order)  # type: ignore[arg-type]
     report = getattr(library, name)(
-        q, k, v, o, parameters, bytes(16), torch.zeros(4),
+        q, k, v, o, parameters, bytes(32), torch.zeros(4),
         threads=((length + 31) // 32 * 128, heads, 1), group_size=(128, 1, 1), launch=launch,
     )  # fmt: skip
     clean(report)
