@@ -78,7 +78,7 @@ def fate(operator: str, kernel: str) -> Fate:
     return Fate(SURVIVED, frozenset(f"{each['rule']} on {', '.join(each['dtypes'])}" for each in reports))
 
 
-def trial_fate(trial: Trial, own: Fate, contract: Callable[[str, str], str]) -> Fate:
+def trial_fate(trial: Trial, own: Fate, contract: Callable[[str, str], frozenset[str]]) -> Fate:
     """What becomes of a mutant; of one that survives, how its results differ."""
     mutant = trial.mutant.applied(trial.text)
     try:
@@ -90,19 +90,21 @@ def trial_fate(trial: Trial, own: Fate, contract: Callable[[str, str], str]) -> 
     if found.said != SURVIVED:
         return found
     warned = sorted(found.warnings - own.warnings)
-    broken = contract(trial.operator, mutant)
-    if warned or broken:
-        return Fate(f"{CAUGHT} {'by a warning: ' + warned[0] if warned else broken}")
+    if warned:
+        return Fate(f"{CAUGHT} by a warning: {warned[0]}")
+    broken = contract(trial.operator, mutant) - contract(trial.operator, trial.text)
+    if broken:
+        return Fate(f"{CAUGHT} {', '.join(sorted(broken))}")
     return Fate(f"{SURVIVED}, {change(job(trial.operator, trial.text), job(trial.operator, mutant))}")
 
 
-def contract_of(campaign: Campaign, operator: str, kernel: str) -> str:
-    """The rules that kernel and stub break together, as far as they are about what is registered."""
+def contract_of(campaign: Campaign, operator: str, kernel: str) -> frozenset[str]:
+    """The rules that kernel and stub break together."""
     entry, stub = campaign.manifest.operator(operator), job(operator, kernel).stub
     if stub is None:
-        return ""
+        return frozenset()
     result = check_contract_of_fragments(entry, kernel, stub, campaign.snapshot.tree, HEADERS)
-    return ", ".join(sorted({each.rule for each in result.findings if each.severity is Severity.ERROR}))
+    return frozenset(each.rule for each in result.findings if each.severity is Severity.ERROR)
 
 
 def all_trials(names: Sequence[str]) -> list[Trial]:

@@ -41,6 +41,7 @@ could call.
 _LIMITED_ROUNDINGS = 10
 
 _ABOUT, _ALIKE = 1e-2, 1e-4
+"""Relative: parts of complex results that are about the same; and on which the CPU's answers agree."""
 
 _GROSS = 0.5
 """Beyond this relative error an answer has nothing in common with the truth: it is zero, or of another magnitude."""

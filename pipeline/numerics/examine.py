@@ -31,6 +31,7 @@ _KINDS = 5
 """So many calls of one dtype, unlike in ranks and scalars, are tried with more elements."""
 
 _LONG, _LONGEST = 4096, 20_000
+"""The number of the host code that its long sizes are made from, at least and at most."""
 
 Progress = Callable[[str], None]
 
@@ -160,13 +161,13 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
 
 
 def _try_samples(session: Session, job: Job, progress: Progress) -> int:
-    count = 0
+    count, long = 0, long_sizes(job)
     for dtype in _dtypes(job):
         progress(f"{session.target.name} on {dtype}")
         calls = recorded(session.target, dtype)
         for case in _sampled(session.target, calls):
             session.try_case(case)
-        _try_changed(session, calls, long_sizes(job))
+        _try_changed(session, calls, long)
         count += len(calls)
     return count
 

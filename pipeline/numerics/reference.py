@@ -46,8 +46,8 @@ class Expected:
 
     `same` are the CPU's results in the operands' dtype (vectorized, then scalar loop, then for operands of other
     dtypes as they are), `wide` the one in double precision (None where that means nothing), `slack` the error in
-    absolute terms granted to each element. `borrowed`
-    tells that the CPU has no kernel for the dtype, so the answer is that of a wider one, rounded.
+    absolute terms granted to each element. `borrowed` tells that the CPU has no kernel for the dtype, so the answer is
+    that of a wider one, rounded.
     """
 
     same: tuple[torch.Tensor, ...]
