@@ -200,6 +200,8 @@ def named(name: str, mode: int = 0) -> bytes:
         (b"x" * 5001, "at most 5000"),
         (zipped({"a": b"hello"})[:-30], "cannot be unpacked"),
     ],
+    # Bytes would be named by their content, where an archive says when it was made.
+    ids=["above", "root", "backslashes", "drive", "link", "bomb", "many", "no archive", "large", "cut off"],
 )
 def test_bad_archives(content: bytes, reason: str) -> None:
     with pytest.raises(BadArchive, match=reason):
@@ -220,7 +222,7 @@ def finished_with(site: Site, runner: MacRunner, content: bytes) -> Run:
     return run
 
 
-@pytest.mark.parametrize("content", [named("../x"), b"garbage"])
+@pytest.mark.parametrize("content", [named("../x"), b"garbage"], ids=["above", "no archive"])
 def test_a_bad_artifact_is_infrastructure(site: Site, runner: MacRunner, content: bytes) -> None:
     reading = runner.read(finished_with(site, runner, content))
     assert reading.verdict is Verdict.INFRASTRUCTURE and "cannot be read" in reading.summary
