@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,8 @@ def _in_own_process(job: Job) -> NumericsResult:
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:
         return NumericsResult.from_json(lines[-1])
+    if done.returncode == -signal.SIGINT:
+        raise PipelineError(f"the numerical check of {job.operator} was interrupted")
     if done.returncode < 0 and not job.isolated:
         return _in_own_process(replace(job, isolated=True))
     if done.returncode < 0:

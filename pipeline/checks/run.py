@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from pipeline.changeset import Changeset
@@ -55,13 +57,15 @@ def run_checks(subject: Subject, selection: Selection = EVERY_RULE) -> Evidence:
         return remembered(subject.cache / "results", key, partial(check, subject))
 
     operator = subject.changeset.operator
-    return Evidence(tuple(_run(name, partial(run, name, check), operator, selection) for name, check in CHECKS.items()))
+    return side_by_side(
+        {name: partial(_run, name, partial(run, name, check), operator, selection) for name, check in CHECKS.items()}
+    )
 
 
 def run_samples(subject: Subject) -> Samples:
     """For which dtypes the kernel agrees with the CPU; none where it could not be run."""
     try:
-        result = _numerics(subject)
+        result = _processors().submit(_numerics, subject).result()
     except PipelineError:
         return Samples(frozenset(), frozenset())
     wrong = {finding.rule for finding in result.findings if finding.severity is Severity.ERROR}
@@ -77,12 +81,30 @@ def check_kernel(alone: Alone, selection: Selection = EVERY_RULE) -> Evidence:
         key = key_of_tree(name, alone.operator, alone.tree, alone.fragments, alone.device)
         return remembered(alone.cache / "results", key, partial(check, alone))
 
-    return Evidence(
-        tuple(
-            _run(name, partial(run, name, check), alone.operator, selection)
+    return side_by_side(
+        {
+            name: partial(_run, name, partial(run, name, check), alone.operator, selection)
             for name, check in CHECKS_OF_A_KERNEL.items()
-        )
+        }
     )
+
+
+def side_by_side(checks: Mapping[str, Callable[[], CheckResult]]) -> Evidence:
+    """The results in the order given. The first error is raised, and of the checks that wait none is begun then."""
+    begun = {name: _processors().submit(checks[name]) for name in _IN_PROCESSES if name in checks}
+    try:
+        results = {name: check() for name, check in checks.items() if name not in begun}
+        results |= {name: future.result() for name, future in begun.items()}
+    finally:
+        for future in begun.values():
+            future.cancel()
+    return Evidence(tuple(results[name] for name in checks))
+
+
+@cache
+def _processors() -> ThreadPoolExecutor:
+    """One thread per processor for the checks of all operators: a check may take 600 MiB."""
+    return ThreadPoolExecutor(os.cpu_count())
 
 
 def _run(name: str, check: Callable[[], CheckResult], operator: Operator, selection: Selection) -> CheckResult:
@@ -161,6 +183,9 @@ CHECKS: Mapping[str, Callable[[Subject], CheckResult]] = {
     "style": _style,
     "numerics": _numerics,
 }
+
+# These wait for processes of their own; the longest is begun first.
+_IN_PROCESSES = ("numerics", "host", "contract")
 
 CHECKS_OF_A_KERNEL: Mapping[str, Callable[[Alone], CheckResult]] = {
     "contract": _contract_alone,
