@@ -465,9 +465,9 @@ def a_wide_slice_in_parts(k: dict[str, Library]) -> Outcome:
     source = torch.empty(((1 << 29) + 11) * rows).as_strided((rows, 4), ((1 << 29) + 11, 1), 4)
     source.copy_(t([[1.0, NAN, 2.0, INF], [3.0, 4.0, 5.0, 6.0], [-INF, 1.0, 1.0, 1.0]]))
     output = place_output((rows, 4), torch.bool, "dense")
-    before = output.outside().clone()
+    before = output.kept()
     pointwise(k["pointwise"], "isfinite", [source], out=output.view, common=f32)
-    return (output.view.int(), torch.equal(output.outside(), before)), None, _wide_slice()
+    return (output.view.int(), output.is_unchanged_outside(before)), None, _wide_slice()
 
 
 def _wide_slice() -> object:
@@ -661,9 +661,9 @@ def an_index_beyond_the_end(k: dict[str, Library]) -> Outcome:
     found = []
     for kernel in (k["elements"].index_copy, k["elements"].index_copy_bug):
         output = place_output((5,), f32, "dense", spacious=True)
-        before, error = output.outside().clone(), torch.zeros(1, dtype=torch.int32)
+        before, error = output.kept(), torch.zeros(1, dtype=torch.int32)
         kernel(output.view, t([8], torch.int64), t([1.0]), uints(5), error, threads=1)
-        found.append((torch.equal(output.outside(), before), error.item()))
+        found.append((output.is_unchanged_outside(before), error.item()))
     return found[0], found[1], (True, 1)
 
 

@@ -145,7 +145,7 @@ def test_far_rows_take_no_memory() -> None:
     placed = layouts.place(torch.arange(6.0).reshape(3, 2), "vast")
     assert placed.view.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert (placed.view.stride(0) * 2) > 2**32
-    assert placed.outside().numel() == 0
+    assert placed.kept().numel() == 0
 
 
 def test_a_helper_that_does_not_split_is_no_fault_of_the_kernel_but_said() -> None:

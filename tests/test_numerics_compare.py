@@ -20,7 +20,7 @@ def told(
     same = torch.tensor([answer], dtype=dtype)
     double = torch.complex128 if dtype.is_complex else torch.float64
     truth = torch.tensor([answer if wide is None else wide], dtype=double)
-    expected = Expected((same, same), truth, torch.zeros(1, dtype=torch.float64))
+    expected = Expected((same, same), truth, lambda: torch.zeros(1, dtype=torch.float64))
     inputs = Inputs(torch.tensor([False]), torch.tensor([False]))
     return compare(torch.tensor([got], dtype=dtype), expected, exact=False, inputs=inputs).passed
 
@@ -74,4 +74,4 @@ def test_infinity_where_the_truth_is_beyond_the_dtype_and_the_other_way_round() 
 def test_a_wrong_infinity_of_a_complex_result_is_no_lack_of_precision() -> None:
     got, answer = torch.tensor([complex(1, INF)]), torch.tensor([complex(INF, 1)])
     wrong = torch.tensor([True])
-    assert set(by_reason(got, Expected((answer,), None, None), wrong, exact=False)) == {"value"}
+    assert set(by_reason(got, Expected((answer,)), wrong, exact=False)) == {"value"}

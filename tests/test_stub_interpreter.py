@@ -349,7 +349,8 @@ def test_structs_of_plain_members_are_found_in_metal_text() -> None:
     template <typename T> struct Params { T low; T high; float scale[3]; };
     struct op_functor { template <typename T> inline T operator()(const T x) { return x; } };
     """
-    found = structs_of(text)
+    found = structs_of(text, {"Params", "op_functor", "T"})
+    assert structs_of(text, {"T"}) == []
     assert [each.name for each in found] == ["Params"]
     assert [(field.type, field.name, field.count) for field in found[0].fields] == [
         ("T", "low", None),

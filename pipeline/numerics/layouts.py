@@ -30,13 +30,18 @@ class Placed:
     buffer: torch.Tensor
     vast: bool = False
 
-    def outside(self) -> torch.Tensor:
-        """The bytes of the buffer that the view does not cover."""
+    def kept(self) -> torch.Tensor:
+        """A copy of the buffer, to compare with later; of a vast one nothing."""
+        return self.buffer[:0] if self.vast else self.buffer.clone()
+
+    def is_unchanged_outside(self, kept: torch.Tensor) -> bool:
+        """Whether the bytes that the view does not cover are as they were."""
         if self.vast:
-            return torch.empty(0, dtype=torch.uint8)
-        mask = torch.ones(self.buffer.numel(), dtype=torch.bool)
-        mask.as_strided(self.view.shape, self.view.stride(), self.view.storage_offset()).fill_(False)
-        return self.buffer[mask].view(torch.uint8)
+            return True
+        restored = self.buffer.clone()
+        place = (self.view.shape, self.view.stride(), self.view.storage_offset())
+        restored.as_strided(*place).copy_(kept.as_strided(*place))
+        return torch.equal(restored.view(torch.uint8), kept.view(torch.uint8))
 
 
 def place(values: torch.Tensor, layout: str, spacious: bool = False) -> Placed:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import torch
@@ -45,15 +46,20 @@ class Expected:
     """The acceptable answers for one call, all of the call's natural shape.
 
     `same` are the CPU's results in the operands' dtype (vectorized, then scalar loop, then for operands of other
-    dtypes as they are), `wide` the one in double precision (None where that means nothing), `slack` the error in
-    absolute terms granted to each element. `borrowed` tells that the CPU has no kernel for the dtype, so the answer is
-    that of a wider one, rounded.
+    dtypes as they are), `wide` the one in double precision (None where that means nothing), `grant` finds the slack
+    when it is asked for. `borrowed` tells that the CPU has no kernel for the dtype, so the answer is that of a wider
+    one, rounded.
     """
 
     same: tuple[torch.Tensor, ...]
-    wide: torch.Tensor | None
-    slack: torch.Tensor | None
+    wide: torch.Tensor | None = None
+    grant: Callable[[], torch.Tensor] | None = None
     borrowed: bool = False
+
+    @cached_property
+    def slack(self) -> torch.Tensor | None:
+        """The error in absolute terms granted to each element."""
+        return None if self.grant is None else self.grant()
 
     @property
     def dtype(self) -> torch.dtype:
@@ -69,7 +75,7 @@ class Expected:
             self,
             same=tuple(each.reshape(-1)[index] for each in self.same),
             wide=None if self.wide is None else self.wide.reshape(-1)[index],
-            slack=None if self.slack is None else self.slack.reshape(-1)[index],
+            grant=self._grant_changed(lambda slack: slack.reshape(-1)[index]),
         )
 
     def held_as(self, dtype: torch.dtype) -> Expected:
@@ -81,8 +87,12 @@ class Expected:
             self,
             same=tuple(each.reshape(shape) for each in self.same),
             wide=None if self.wide is None else self.wide.reshape(shape),
-            slack=None if self.slack is None else self.slack.reshape(shape),
+            grant=self._grant_changed(lambda slack: slack.reshape(shape)),
         )
+
+    def _grant_changed(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], torch.Tensor] | None:
+        grant = self.grant
+        return None if grant is None else lambda: change(grant())
 
 
 def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
@@ -104,7 +114,7 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
     except ReferenceRefusedError:  # it takes contiguous operands alone
         scalar_loop = same
     acceptable = tuple(zip(same, scalar_loop, *_unrounded(target, arguments, same), strict=True))
-    plain = tuple(Expected(each, None, None) for each in acceptable)
+    plain = tuple(Expected(each) for each in acceptable)
     comparable = any(each.dtype.is_floating_point or each.dtype.is_complex for each in same)
     if not comparable or target.operator in _DTYPE_BOUND:
         return plain
@@ -113,8 +123,15 @@ def expected(target: Target, arguments: dict[str, Any]) -> tuple[Expected, ...]:
         wide = evaluate(target, wide_arguments)
     except ReferenceRefusedError:
         return plain
-    slacks = granted(target, wide_arguments, same, wide)
-    return tuple(Expected(each, truth, slack) for each, truth, slack in zip(acceptable, wide, slacks, strict=True))
+    slacks = cache(partial(granted, target, wide_arguments, same, wide))
+    return tuple(
+        Expected(each, truth, partial(_nth, slacks, index))
+        for index, (each, truth) in enumerate(zip(acceptable, wide, strict=True))
+    )
+
+
+def _nth(slacks: Callable[[], list[torch.Tensor]], index: int) -> torch.Tensor:
+    return slacks()[index]
 
 
 def _unrounded(

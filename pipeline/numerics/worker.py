@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import threading
 import warnings
 from contextlib import suppress
 
+from pipeline.collector import collector_paused
 from pipeline.metal import ShaderError
 from pipeline.numerics.builds import compiled
 from pipeline.numerics.job import Job
@@ -19,7 +21,9 @@ def main() -> None:
     # Compiling waits for another process, which leaves this one free to import OpInfo's database.
     warming = threading.Thread(target=_warm, args=(job,), daemon=True)
     warming.start()
-    check = importlib.import_module("pipeline.numerics.check")
+    with collector_paused():
+        check = importlib.import_module("pipeline.numerics.check")
+    gc.freeze()  # What is imported stays; the collector need not walk it again.
     warming.join()
     result = check.run(job, lambda stage: print(stage, file=sys.stderr, flush=True))
     print(result.to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from pipeline.stub_interpreter.errors import NotUnderstoodError
 from pipeline.stub_interpreter.tokens import Token, tokenize
@@ -142,6 +143,7 @@ class Cursor:
         return tuple(arguments)
 
 
+@cache
 def normalized(name: str) -> str:
     """A type or function name without the namespaces that PyTorch's own code is in."""
     changed = True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -52,56 +53,45 @@ class Evaluator(Types):
     def evaluate(self, node: syntax.Expression, memory: Memory) -> object:
         """The value of an expression. Raises NotUnderstoodError with its line."""
         try:
-            return self._evaluate(node, memory)
+            return _BY_NODE[type(node)](self, node, memory)
         except NotUnderstoodError as error:
             if error.line is None:
                 error.line, error.path = node.line, self.path or None
             raise
 
-    def _evaluate(self, node: syntax.Expression, memory: Memory) -> object:
-        match node:
-            case syntax.Literal():
-                return MISSING if node.value is None else node.value
-            case syntax.Name():
-                return self._named(node, memory)
-            case syntax.Unary():
-                return self._unary(node, memory)
-            case syntax.Binary():
-                return self._binary(node, memory)
-            case syntax.Conditional():
-                return self.evaluate(
-                    node.then if truth(self.evaluate(node.condition, memory)) else node.otherwise, memory
-                )
-            case syntax.Assign():
-                return self._assign(node, memory)
-            case syntax.Step():
-                before = self.evaluate(node.operand, memory)
-                if not isinstance(before, Number):
-                    raise NotUnderstoodError(f"{node.sign} on something that is no number")
-                after = convert(numbers.arithmetic(node.sign[0], before, Number(1, "int")), before.type)
-                self._store(node.operand, after, memory)
-                return after if node.prefix else before
-            case syntax.Call():
-                return self._call(node, memory)
-            case syntax.Construct():
-                return self.construct(node.type, [self.evaluate(each, memory) for each in node.items], memory)
-            case syntax.Braced():
-                return Array([self.evaluate(each, memory) for each in node.items])
-            case syntax.Cast():
-                return self._cast(node, memory)
-            case syntax.Member():
-                found = self.evaluate(node.object, memory)
-                if isinstance(found, Struct) and node.name in found.members:
-                    return found.members[node.name]
-                raise NotUnderstoodError(f"the member {node.name}")
-            case syntax.Index():
-                return self._index(node, memory)
-            case syntax.Lambda():
-                return Closure(node, memory)
-            case syntax.Message():
-                receiver = self.evaluate(node.receiver, memory)
-                arguments = [self.evaluate(each, memory) for each in node.arguments]
-                return self.native("[]", [receiver, *arguments], (node.selector,))
+    def _literal(self, node: syntax.Literal, memory: Memory) -> object:
+        return MISSING if node.value is None else node.value
+
+    def _conditional(self, node: syntax.Conditional, memory: Memory) -> object:
+        return self.evaluate(node.then if truth(self.evaluate(node.condition, memory)) else node.otherwise, memory)
+
+    def _step(self, node: syntax.Step, memory: Memory) -> object:
+        before = self.evaluate(node.operand, memory)
+        if not isinstance(before, Number):
+            raise NotUnderstoodError(f"{node.sign} on something that is no number")
+        after = convert(numbers.arithmetic(node.sign[0], before, Number(1, "int")), before.type)
+        self._store(node.operand, after, memory)
+        return after if node.prefix else before
+
+    def _construct(self, node: syntax.Construct, memory: Memory) -> object:
+        return self.construct(node.type, [self.evaluate(each, memory) for each in node.items], memory)
+
+    def _braced(self, node: syntax.Braced, memory: Memory) -> object:
+        return Array([self.evaluate(each, memory) for each in node.items])
+
+    def _member(self, node: syntax.Member, memory: Memory) -> object:
+        found = self.evaluate(node.object, memory)
+        if isinstance(found, Struct) and node.name in found.members:
+            return found.members[node.name]
+        raise NotUnderstoodError(f"the member {node.name}")
+
+    def _lambda(self, node: syntax.Lambda, memory: Memory) -> object:
+        return Closure(node, memory)
+
+    def _message(self, node: syntax.Message, memory: Memory) -> object:
+        receiver = self.evaluate(node.receiver, memory)
+        arguments = [self.evaluate(each, memory) for each in node.arguments]
+        return self.native("[]", [receiver, *arguments], (node.selector,))
 
     def _named(self, node: syntax.Name, memory: Memory) -> object:
         scope = memory.find(node.path)
@@ -213,21 +203,39 @@ class Evaluator(Types):
         if scope is not None:
             return self.invoke(scope.names[function.path], arguments)
         template = tuple(self.resolved(each, memory) for each in function.template)
-        return self._function(replace(function, template=template), arguments, memory)
+        return self._function(normalized(function.path), template, arguments, memory)
 
-    def _function(self, function: syntax.Name, arguments: list[object], memory: Memory) -> object:
-        name = normalized(function.path)
+    def _function(self, name: str, template: tuple[str, ...], arguments: list[object], memory: Memory) -> object:
         if name in self.functions:
-            return self.call(name, arguments, function.template)
+            return self.call(name, arguments, template)
         if self.knows(name):
-            return self.native(name, arguments, function.template)
+            return self.native(name, arguments, template)
         if canonical(self.resolved(name, memory)) or memory.type(name) or name in self.structs or name in TYPE_NAMES:
-            written = f"{name}<{','.join(function.template)}>" if function.template else name
+            written = f"{name}<{','.join(template)}>" if template else name
             return self.construct(written, arguments, memory)
         limits = re.fullmatch(r"numeric_limits<(.*)>::(\w+)", name)
         if limits:
             return self.native("numeric_limits", [self.resolved(limits[1], memory), limits[2]])
-        return self.native("::", [name, *arguments], function.template)
+        return self.native("::", [name, *arguments], template)
+
+
+_BY_NODE: dict[type[syntax.Node], Callable[[Evaluator, Any, Memory], object]] = {
+    syntax.Literal: Evaluator._literal,
+    syntax.Name: Evaluator._named,
+    syntax.Unary: Evaluator._unary,
+    syntax.Binary: Evaluator._binary,
+    syntax.Conditional: Evaluator._conditional,
+    syntax.Assign: Evaluator._assign,
+    syntax.Step: Evaluator._step,
+    syntax.Call: Evaluator._call,
+    syntax.Construct: Evaluator._construct,
+    syntax.Braced: Evaluator._braced,
+    syntax.Cast: Evaluator._cast,
+    syntax.Member: Evaluator._member,
+    syntax.Index: Evaluator._index,
+    syntax.Lambda: Evaluator._lambda,
+    syntax.Message: Evaluator._message,
+}
 
 
 def truth(value: object) -> bool:
@@ -238,7 +246,7 @@ def truth(value: object) -> bool:
 
 
 def _negated(value: Number) -> Number:
-    return convert(Number(-value.value, value.type), value.type)
+    return numbers.fitted(-value.value, value.type)
 
 
 def _same(left: object, right: object) -> bool:

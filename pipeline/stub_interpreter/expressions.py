@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable
+from functools import cache
 
 from pipeline.stub_interpreter.cursor import Cursor, normalized
-from pipeline.stub_interpreter.numbers import Number, canonical, size_of
+from pipeline.stub_interpreter.numbers import Number, canonical, fitted, size_of
 from pipeline.stub_interpreter.syntax import (
     Assign,
     Binary,
@@ -245,6 +246,7 @@ class ExpressionParser(Cursor):
         )
 
 
+@cache
 def split_template(name: str) -> tuple[str, tuple[str, ...]]:
     """`f<a,b<c>>` -> ("f", ("a", "b<c>")); a name whose template does not end it stays whole."""
     if not name.endswith(">"):
@@ -271,7 +273,7 @@ def _number(text: str) -> Number:
     digits = text.rstrip("fFuUlL")
     suffix = text[len(digits) :].lower()
     if "." in digits or "e" in digits.lower() or "f" in suffix:
-        return Number(float(digits), "float" if "f" in suffix else "double")
+        return fitted(float(digits), "float" if "f" in suffix else "double")
     value = int(digits, 8) if digits.startswith("0") and digits != "0" else int(digits)
     return Number(value, _integer_type(suffix, value))
 

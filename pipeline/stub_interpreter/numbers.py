@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
+from ctypes import c_float
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -64,12 +67,13 @@ _OF_DTYPE = {
     Dtype.COMPLEX64: "complex<float>",
     Dtype.COMPLEX128: "complex<double>",
 }
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _DTYPE_OF = {name: dtype for dtype, name in _OF_DTYPE.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Number:
-    """A number of the C++ type `type` (canonical, see `canonical`)."""
+    """A number of the C++ type `type` (canonical, see `canonical`), which it fits. Never changed."""
 
     value: complex | float | int | bool
     type: str
@@ -93,6 +97,7 @@ class Number:
         return encode(self.value, "float" if self.type == "double" else self.type)
 
 
+@cache
 def canonical(name: str) -> str | None:
     """The one name of a number type: `unsigned int` is `uint32_t`; None for other types."""
     name = _ALIASES.get(name, name)
@@ -124,7 +129,11 @@ def convert(value: object, name: str) -> Number:
         value = Number(value, "bool")
     if not isinstance(value, Number):
         raise NotUnderstoodError(f"{value!r} is no number")
-    raw = value.value
+    return value if value.type == name else fitted(value.value, name)
+
+
+def fitted(raw: complex | float | int | bool, name: str) -> Number:
+    """Any number as one of a type: rounded, truncated or wrapped."""
     if name in _COMPLEX:
         part = _COMPLEX[name]
         return Number(complex(_rounded(raw.real, part), _rounded(raw.imag, part)), name)
@@ -154,10 +163,13 @@ def encode(value: complex | float | int | bool, name: str) -> bytes:
 def _rounded(value: float, name: str) -> float:
     if name == "double":
         return float(value)
-    dtype = {"half": torch.float16, "bfloat": torch.bfloat16, "float": torch.float32}[name]
+    if name == "float":
+        return c_float(value).value
+    dtype = torch.float16 if name == "half" else torch.bfloat16
     return float(torch.tensor(value, dtype=torch.float64).to(dtype))
 
 
+@cache
 def common_type(left: str, right: str) -> str:
     """The usual arithmetic conversions."""
     if left in _COMPLEX or right in _COMPLEX:
@@ -183,28 +195,28 @@ def arithmetic(sign: str, left: Number, right: Number) -> Number:
     a, b = convert(left, name).value, convert(right, name).value
     if sign in ("+", "-", "*"):
         result = a + b if sign == "+" else a - b if sign == "-" else a * b
-        return _fitted(result, name)
+        return fitted(result, name)
     if name not in _INTEGERS:
         if sign == "/":
-            return _fitted(_quotient(a, b), name)
+            return fitted(_quotient(a, b), name)
         raise NotUnderstoodError(f"{sign} on {name}")
     whole, other = int(a.real), int(b.real)
     if sign in ("/", "%"):
         if other == 0:
             raise FaultError("integer division by zero")
         quotient = abs(whole) // abs(other) * (1 if (whole < 0) == (other < 0) else -1)
-        return _fitted(quotient if sign == "/" else whole - quotient * other, name)
+        return fitted(quotient if sign == "/" else whole - quotient * other, name)
     match sign:
         case "&":
-            return _fitted(whole & other, name)
+            return fitted(whole & other, name)
         case "|":
-            return _fitted(whole | other, name)
+            return fitted(whole | other, name)
         case "^":
-            return _fitted(whole ^ other, name)
+            return fitted(whole ^ other, name)
         case "<<":
-            return _fitted(whole << other, name)
+            return fitted(whole << other, name)
         case ">>":
-            return _fitted(whole >> other, name)
+            return fitted(whole >> other, name)
     raise NotUnderstoodError(f"the operator {sign}")
 
 
@@ -214,11 +226,7 @@ def ordered(sign: str, left: Number, right: Number) -> bool:
     a, b = convert(left, name).value, convert(right, name).value
     if sign in ("==", "!="):
         return (a == b) == (sign == "==")
-    return {"<": a.real < b.real, "<=": a.real <= b.real, ">": a.real > b.real, ">=": a.real >= b.real}[sign]
-
-
-def _fitted(value: complex | float, name: str) -> Number:
-    return convert(Number(value, "double" if isinstance(value, float) else "int64_t"), name)
+    return bool(_ORDERS[sign](a.real, b.real))
 
 
 def _quotient(a: complex | float, b: complex | float) -> complex | float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from pipeline.stub_interpreter.errors import NotUnderstoodError
 from pipeline.stub_interpreter.expressions import ExpressionParser
@@ -261,13 +262,15 @@ def parse(text: str, path: str = "") -> StubFile:
     return Parser(text, path).file()
 
 
-_STRUCT = re.compile(r"(?:template\s*<[^<>{}]*>\s*)?struct\s+\w+\s*\{")
+_STRUCT = re.compile(r"(?:template\s*<[^<>{}]*>\s*)?struct\s+(?P<name>\w+)\s*\{")
 
 
-def structs_of(text: str) -> list[Struct]:
-    """The structs of plain members in a Metal text or header; functors and others are left out."""
+def structs_of(text: str, wanted: Container[str]) -> list[Struct]:
+    """The structs of plain members with one of these names in a Metal text or header."""
     found: list[Struct] = []
     for start in _STRUCT.finditer(text):
+        if start["name"] not in wanted:
+            continue
         depth, end = 0, start.end() - 1
         while end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)

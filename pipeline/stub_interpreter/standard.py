@@ -60,7 +60,7 @@ def _abs(interpreter: Interpreter, arguments: Sequence[object], template: tuple[
     value = arguments[0]
     if not isinstance(value, Number):
         raise NotUnderstoodError("abs of what is no number")
-    return Number(abs(value.value), value.type)
+    return numbers.fitted(abs(value.value), value.type)
 
 
 def _clamp(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
@@ -107,7 +107,7 @@ def _divided_up(arguments: Sequence[object], template: tuple[str, ...], multiply
         raise NotUnderstoodError("ceil_div or round_up of what is no number")
     kind = (canonical(template[0]) if template else None) or numbers.common_type(a.type, b.type)
     count = -(-int(a) // int(b))
-    return convert(Number(count * int(b) if multiply else count, "int64_t"), kind)
+    return numbers.fitted(count * int(b) if multiply else count, kind)
 
 
 def _tuple(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
@@ -145,7 +145,7 @@ def _limit(interpreter: Interpreter, arguments: Sequence[object], template: tupl
         "quiet_NaN": math.nan if floating else 0,
         "epsilon": info.eps if isinstance(info, torch.finfo) else 0,
     }
-    return convert(Number(values[which], "double" if floating else "int64_t"), kind)
+    return numbers.fitted(values[which], kind)
 
 
 NATIVES: dict[str, Native] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pipeline.exec_kernel.execute import Dispatched, Kernels
@@ -27,7 +28,8 @@ class StubText:
         self.text = text
         self.file: StubFile = parse(text, path)
         self.path = path
-        self._structs = [struct for source in struct_sources for struct in structs_of(source)]
+        words = frozenset(re.findall(r"\w+", text))
+        self._structs = [struct for source in struct_sources for struct in structs_of(source, words)]
 
     @property
     def registered(self) -> dict[str, str]:

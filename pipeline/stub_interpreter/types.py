@@ -45,6 +45,8 @@ class Types(ABC):
 
     def converted(self, name: str, value: object, memory: Memory) -> object:
         """`value` as a variable of that type holds it; what is no number, Scalar or dtype stays as it is."""
+        if name == "auto":
+            return value
         name = self.resolved(name, memory)
         kind = canonical(name)
         if kind is not None and isinstance(value, (Number, Dtype)):

@@ -10,7 +10,7 @@ import torch
 
 from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.stub_interpreter.errors import NotUnderstoodError
-from pipeline.stub_interpreter.numbers import Number, convert, encode, size_of, type_of_dtype
+from pipeline.stub_interpreter.numbers import Number, convert, encode, fitted, size_of, type_of_dtype
 
 SCALAR_TYPES = {
     "Float": Dtype.FLOAT32,
@@ -32,7 +32,7 @@ SCALAR_TYPES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """A c10::Scalar: a Python number whose kind is part of it."""
 
@@ -49,7 +49,7 @@ class Scalar:
         if isinstance(self.value, bool):
             return Number(self.value, "bool")
         if isinstance(self.value, int):
-            return Number(self.value, "int64_t")
+            return fitted(self.value, "int64_t")
         return Number(self.value, "complex<double>" if isinstance(self.value, complex) else "double")
 
     def stored_as(self, dtype: Dtype) -> bytes:
@@ -88,7 +88,7 @@ class Struct:
         return data + bytes(-len(data) % widest)
 
 
-@dataclass
+@dataclass(slots=True)
 class Array:
     """A std::array, std::vector, ArrayRef or initializer list; `element` is its canonical number type if it has one."""
 
@@ -147,7 +147,7 @@ class Limits:
     type: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Memory:
     """Names and what they hold, inner scopes first."""
 
