@@ -45,7 +45,8 @@ class Change:
 def same_code(original: str, mutant: str) -> bool:
     """Whether the compiler makes the same machine code of both."""
     first, second = (
-        build(Shader(text), _INCLUDE, None, Compilation(), Cache(default_folder())).parts for text in (original, mutant)
+        build(Shader(text), _INCLUDE, None, [Compilation()], Cache(default_folder()))[0].parts
+        for text in (original, mutant)
     )
     return [each.read_bytes() for each in first] == [each.read_bytes() for each in second]
 

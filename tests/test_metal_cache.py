@@ -7,14 +7,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
-from pipeline.metal import Cache, Compilation, Library, compile_file, compile_shader
+from pipeline.metal import (
+    Cache,
+    Compilation,
+    Library,
+    ShaderError,
+    compile_file,
+    compile_shader,
+    compile_shader_each,
+)
 from pipeline.metal.cache import CACHE_VARIABLE, default_folder, digest
+from pipeline.metal.toolchain import Toolchain
 
 SOURCE = "kernel void k(device float* x) { x[0] = VALUE; }"
 
@@ -99,6 +109,76 @@ def test_files_and_their_neighbours(warm: Cache, tmp_path: Path) -> None:
     assert value(compile_file(shader, cache=warm)) == 6
 
 
+WAYS = [Compilation(), Compilation(checked=True)]
+
+
+def kinds_of_commands(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Counts what the compiler is called for from now on, by the flag that tells it."""
+    seen: Counter[str] = Counter()
+    run = Toolchain.run
+
+    def counted(self: Toolchain, command: Sequence[str], *, stdin: str | None = None) -> object:
+        seen.update(flag for flag in ("-E", "-fsyntax-only", "-c", "-shared") if flag in command)
+        return run(self, command, stdin=stdin)
+
+    monkeypatch.setattr(Toolchain, "run", counted)
+    return seen
+
+
+def test_what_compilations_have_in_common_is_done_once(warm: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = SOURCE.replace("VALUE", "8")
+    compile_shader_each(SOURCE.replace("VALUE", "0"), WAYS, cache=warm)
+    seen = kinds_of_commands(monkeypatch)
+    libraries = compile_shader_each(source, WAYS, cache=warm)
+    assert seen == {"-E": 1, "-fsyntax-only": 2, "-c": 2, "-shared": 2}
+    assert [value(library) for library in libraries] == [8, 8]
+    seen.clear()
+    assert [value(library) for library in compile_shader_each(source, WAYS[::-1], cache=warm)] == [8, 8]
+    assert not seen
+    contracted = Compilation(contract=True)
+    assert [value(each) for each in compile_shader_each(source, [WAYS[0], contracted, WAYS[1]], cache=warm)] == [8] * 3
+    assert seen["-c"] == 1
+
+
+def test_each_compilation_keeps_its_place_whichever_is_known(warm: Cache) -> None:
+    source = "kernel void k(device float* x) { x[0] = x[1]; }"
+    compile_shader(source, cache=warm, compilation=WAYS[1])
+    for ways in (WAYS, WAYS[::-1]):
+        libraries = compile_shader_each(source, ways, cache=warm)
+        seen = [bool(library.k(torch.zeros(1), threads=1).events) for library in libraries]
+        assert seen == [way.checked for way in ways]
+
+
+@pytest.mark.parametrize("only", ["plain", "checked", "both"])
+def test_errors_are_those_of_the_shader_whatever_is_known(only: str, warm: Cache) -> None:
+    ways = {"plain": WAYS[:1], "checked": WAYS[1:], "both": WAYS}[only]
+    wrong = {
+        "kernel void k(device float* o) {\n float x = 1; device float* q = &x;\n o[0] = q[0]; }": "'device float \\*'",
+        "kernel void k(device float* o) {\n o[0] = nothing;\n}": "undeclared",
+        "kernel void k(device float* o) {\n double x = 1; o[0] = x;\n}": "double",
+        "kernel void k(device float* o) {\n#error no\n}": "no",
+    }
+    for source, word in wrong.items():
+        for _ in range(2):  # an error is not remembered as a success
+            with pytest.raises(ShaderError, match=word) as caught:
+                compile_shader_each(source, ways, cache=warm, name="mine.metal")
+            assert (caught.value.filename, caught.value.lineno) == ("mine.metal", 2)
+
+
+def test_compilations_in_one_go_read_the_text_alike(warm: Cache) -> None:
+    with pytest.raises(ValueError, match="metal_version"):
+        compile_shader_each(SOURCE, [Compilation(), Compilation(metal_version=400)], cache=warm)
+
+
+@pytest.mark.parametrize("damage", ["", '{"includes": {'])
+def test_a_damaged_record_is_made_again(damage: str, warm: Cache) -> None:
+    source = SOURCE.replace("VALUE", f"9 + {len(damage)} * 0")
+    compile_shader_each(source, WAYS, cache=warm)
+    for record in warm.entries.glob("*.json"):
+        record.write_text(damage)
+    assert [value(library) for library in compile_shader_each(source, WAYS, cache=warm)] == [9, 9]
+
+
 def write(text: str) -> Callable[[Path], None]:
     def build(path: Path) -> None:
         path.write_text(text)
@@ -136,11 +216,12 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
 PROCESS = """
 import sys
 import torch
-from pipeline.metal import compile_shader
-library = compile_shader("kernel void k(device float* x) { x[0] = 7; }")
-x = torch.zeros(1)
-library.k(x)
-print(x.item())
+from pipeline.metal import Compilation, compile_shader_each
+ways = [Compilation(), Compilation(checked=True)]
+for library in compile_shader_each("kernel void k(device float* x) { x[0] += 7; }", ways):
+    x = torch.zeros(1)
+    library.k(x)
+    print(x.item())
 """
 
 
@@ -157,21 +238,31 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 def test_processes_share_a_cold_cache(tmp_path: Path) -> None:
     processes = [start(tmp_path) for _ in range(3)]
-    assert [process.communicate(timeout=300)[0].strip() for process in processes] == ["7.0"] * 3
+    assert [process.communicate(timeout=300)[0].split() for process in processes] == [["7.0", "7.0"]] * 3
     assert not list((tmp_path / "scratch").iterdir())
     runtimes = [path for path in (tmp_path / "entries").iterdir() if path.suffix == ".so"]
-    assert len(runtimes) == 2  # the shader and the runtime, each made once
+    assert len(runtimes) == 3  # the shader in both ways and the runtime, each made once
 
 
-def test_a_killed_process_does_no_harm(tmp_path: Path) -> None:
+# What may be half-made when a process is killed.
+STAGES = {
+    "headers": "scratch/*",
+    "a header": "entries/*.pch",
+    "a library": "entries/*.so",
+    "a record": "entries/*.json",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_killed_process_does_no_harm(stage: str, tmp_path: Path) -> None:
     process = start(tmp_path)
     deadline = time.time() + 120
-    while not list(tmp_path.glob("scratch/*")) and time.time() < deadline:
+    while not list(tmp_path.glob(STAGES[stage])) and process.poll() is None and time.time() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     again = start(tmp_path)
-    assert again.communicate(timeout=300)[0].strip() == "7.0"
+    assert again.communicate(timeout=300)[0].split() == ["7.0", "7.0"]
     cache = Cache(tmp_path)
     for leftover in cache.scratch.iterdir():
         os.utime(leftover, (time.time() - 100_000,) * 2)

@@ -61,7 +61,7 @@ def test_everything_compiles_for_other_machines(
     toolchain = CompileOnly(**{field.name: getattr(found, field.name) for field in fields(found)})
     monkeypatch.setattr("pipeline.metal.build.find_toolchain", lambda *_: toolchain)
     include = [Path(torch.__file__).parent / "include"]
-    built = build(Shader(SOURCE), include, None, Compilation(checked=checked), Cache(tmp_path))
+    (built,) = build(Shader(SOURCE), include, None, [Compilation(checked=checked)], Cache(tmp_path))
     assert len(built.kernels) == 13
 
 

@@ -2,7 +2,7 @@
 
 from pipeline.metal.cache import Cache
 from pipeline.metal.diagnostics import ShaderError
-from pipeline.metal.library import Library, compile_file, compile_shader
+from pipeline.metal.library import Library, compile_file, compile_shader, compile_shader_each
 from pipeline.metal.options import Compilation, Launch
 from pipeline.metal.report import Event, KernelCrash, Note, Report
 from pipeline.metal.toolchain import ToolchainError
@@ -20,4 +20,5 @@ __all__ = [
     "ToolchainError",
     "compile_file",
     "compile_shader",
+    "compile_shader_each",
 ]

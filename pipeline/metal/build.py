@@ -1,51 +1,26 @@
-"""From the text of a shader to a shared library: preprocess, translate, compile, and remember."""
+"""From the text of a shader to shared libraries: preprocess, translate, compile, and remember."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import cache as once
-from functools import partial
 from pathlib import Path
 from re import Pattern
 from typing import Any
 
 from pipeline.metal.cache import Cache, digest
+from pipeline.metal.compile import HEADERS, Compiler, language, own_sources
 from pipeline.metal.diagnostics import Diagnostic, ShaderError, shader_error
 from pipeline.metal.options import Compilation
 from pipeline.metal.scan import LINE_MARKER, mask, position_of
 from pipeline.metal.signature import Kernel, Parameter, TranslationError
-from pipeline.metal.spaces import LANGUAGE, QUIET, THREAD_READINGS, space_errors
-from pipeline.metal.swizzle import swizzle_header
+from pipeline.metal.spaces import THREAD_READINGS
 from pipeline.metal.toolchain import Toolchain, find_toolchain
 from pipeline.metal.translate import Translation, translate
-
-PACKAGE = Path(__file__).parent
-HEADERS = PACKAGE / "headers"
-RUNTIME = PACKAGE / "runtime"
-
-
-# Calls before every load and store (runtime/access.cpp) and where an operation has no defined result
-# (runtime/undefined.cpp), and the lines that code belongs to.
-CHECKED = (
-    "-DMETAL_CPU_CHECKED",
-    "-fsanitize=thread,shift-exponent,float-cast-overflow,integer-divide-by-zero,array-bounds",
-    "-fsanitize-recover=all",
-    "-mllvm",
-    "-tsan-instrument-func-entry-exit=0",
-    "-mllvm",
-    "-tsan-instrument-read-before-write=1",
-    "-gline-tables-only",
-    "-fdebug-compilation-dir=.",
-)
-
-
-VECTORISED = ("-fvectorize", "-fslp-vectorize")
 
 
 @dataclass(frozen=True)
@@ -67,53 +42,71 @@ class Built:
 
 
 def build(
-    shader: Shader, include: Sequence[Path], only: Pattern[str] | None, compilation: Compilation, cache: Cache
-) -> Built:
-    """The compiled shader, out of the cache if neither it nor a file it includes has changed.
+    shader: Shader,
+    include: Sequence[Path],
+    only: Pattern[str] | None,
+    compilations: Sequence[Compilation],
+    cache: Cache,
+) -> tuple[Built, ...]:
+    """The compiled shader, out of the cache if neither it nor a file it includes has changed; once per compilation.
 
-    Raises ShaderError for errors in the shader and ToolchainError for any other failure.
+    What the compilations have in common is done once, so their compiler and Metal version must be the same. Raises
+    ShaderError for errors in the shader and ToolchainError for any other failure.
     """
-    toolchain = find_toolchain(compilation.compiler, cache.folder / "compiler")
-    folders = tuple(folder.resolve() for folder in include)
-    job = _Job(shader, folders, only, compilation, cache, toolchain)
-    return job.recall() or job.build()
+    first = compilations[0]
+    if any((each.compiler, each.metal_version) != (first.compiler, first.metal_version) for each in compilations):
+        raise ValueError("compilations in one go have the same compiler and metal_version")
+    job = _job(shader, include, only, first, cache)
+    found = [job.recall(compilation) for compilation in compilations]
+    missing = [compilation for compilation, built in zip(compilations, found, strict=True) if built is None]
+    made = iter(job.build(missing)) if missing else iter(())
+    return tuple(built or next(made) for built in found)
 
 
 def preprocess(shader: Shader, include: Sequence[Path], compilation: Compilation, cache: Cache) -> str:
     """The shader's text with includes and macros expanded. Raises ShaderError and ToolchainError."""
+    return _job(shader, include, None, compilation, cache).preprocess()
+
+
+def _job(
+    shader: Shader, include: Sequence[Path], only: Pattern[str] | None, compilation: Compilation, cache: Cache
+) -> _Job:
     toolchain = find_toolchain(compilation.compiler, cache.folder / "compiler")
-    folders = tuple(folder.resolve() for folder in include)
-    return _Job(shader, folders, None, compilation, cache, toolchain).preprocess()
+    return _Job(shader, tuple(folder.resolve() for folder in include), only, compilation, cache, toolchain)
 
 
 @dataclass(frozen=True)
 class _Job:
+    """`reading` tells the language version that the text is read in."""
+
     shader: Shader
     include: tuple[Path, ...]
     only: Pattern[str] | None
-    compilation: Compilation
+    reading: Compilation
     cache: Cache
     toolchain: Toolchain
 
-    @property
-    def key(self) -> str:
+    def _key(self, compilation: Compilation) -> str:
         return digest(
             self.shader.text,
             self.shader.name,
             str(self.shader.folder),
             self.only.pattern if self.only else "",
-            repr(self.compilation),
+            repr(compilation),
             self.toolchain.identity,
             own_sources(),
             *map(str, self.include),
         )
 
-    def recall(self) -> Built | None:
+    def recall(self, compilation: Compilation) -> Built | None:
         """What an earlier build of the same text made, provided that its includes are still the same files."""
-        path = self.cache.find(self.key, ".json")
+        path = self.cache.find(self._key(compilation), ".json")
         if path is None:
             return None
-        record = json.loads(path.read_text())
+        try:
+            record = json.loads(path.read_text())
+        except (OSError, ValueError):
+            return None
         if any(self._include_digest(name) != seen for name, seen in record["includes"].items()):
             return None
         parts = [self.cache.find(key, ".so") for key in record["parts"]]
@@ -122,41 +115,25 @@ class _Job:
             return None
         return Built(tuple(filter(None, parts)), runtime, tuple(map(_kernel_from_record, record["kernels"])))
 
-    def build(self) -> Built:
+    def build(self, compilations: Sequence[Compilation]) -> list[Built]:
         preprocessed = self.preprocess()
-        try:
-            _require_standard_library(preprocessed)
-            translation = translate(preprocessed, self.only)
-        except TranslationError as error:
-            file, line = position_of(preprocessed, error.offset)
-            diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
-            raise ShaderError((diagnostic,), str(diagnostic), self.shader.name) from None
-        headers = self.cache.make(digest("headers", own_sources()), "", _lay_out_headers)
-        runtime = self._make_runtime(headers)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            readings = [pool.submit(self._read_spaces, translation, headers, thread) for thread in THREAD_READINGS]
-            parts = tuple(
-                pool.map(partial(self._make_part, translation, self._precompile(headers)), range(translation.parts))
-            )
-        for reading in readings:
-            errors = reading.result()
-            if errors:
-                raise ShaderError(errors, "\n".join(map(str, errors)), self.shader.name)
-        record = {
-            "includes": {name: self._include_digest(name) for name in self._included(preprocessed)},
-            "parts": [path.stem for path in parts],
-            "runtime": runtime.stem,
-            "kernels": [asdict(kernel) for kernel in translation.kernels],
-        }
-        self.cache.write(self.key, ".json", json.dumps(record))
-        return Built(parts, runtime, translation.kernels)
+        translation = self._translate(preprocessed)
+        runtime, made = self._compile(translation, compilations)
+        includes = {name: self._include_digest(name) for name in self._included(preprocessed)}
+        kernels = [asdict(kernel) for kernel in translation.kernels]
+        for compilation, parts in zip(compilations, made, strict=True):
+            stems = [path.stem for path in parts]
+            record = {"includes": includes, "parts": stems, "runtime": runtime.stem, "kernels": kernels}
+            self.cache.write(self._key(compilation), ".json", json.dumps(record))
+        return [Built(parts, runtime, translation.kernels) for parts in made]
 
-    # -- preprocessing --
+    # -- from Metal to C++ --
 
     def preprocess(self) -> str:
-        command = [*self.toolchain.clang, *self.toolchain.target, "-E", "-x", "c++", "-undef", "-w", *self._language]
-        command += ["-nostdinc", "-nostdinc++", "-D__METAL__=1", "-D__HAVE_BFLOAT__=1", "-D__APPLE__=1"]
-        command += [f"-D__METAL_VERSION__={self.compilation.metal_version}", f"-I{HEADERS / 'macros'}"]
+        version = self.reading.metal_version
+        command = [*self.toolchain.clang, *self.toolchain.target, "-E", "-x", "c++", "-undef", "-w"]
+        command += [*language(self.reading), "-nostdinc", "-nostdinc++", "-D__METAL__=1", "-D__HAVE_BFLOAT__=1"]
+        command += ["-D__APPLE__=1", f"-D__METAL_VERSION__={version}", f"-I{HEADERS / 'macros'}"]
         command += [f"-I{folder}" for folder in self.include]
         if self.shader.folder is not None:
             command += ["-iquote", str(self.shader.folder)]
@@ -186,73 +163,45 @@ class _Job:
         except OSError:
             return "missing"
 
-    # -- compiling --
+    def _translate(self, preprocessed: str) -> Translation:
+        try:
+            _require_standard_library(preprocessed)
+            return translate(preprocessed, self.only)
+        except TranslationError as error:
+            file, line = position_of(preprocessed, error.offset)
+            diagnostic = Diagnostic(file or self.shader.name, line, 1, error.message)
+            raise ShaderError((diagnostic,), str(diagnostic), self.shader.name) from None
 
-    @property
-    def _language(self) -> list[str]:
-        return ["-std=c++17" if self.compilation.metal_version >= 400 else "-std=c++14"]
+    # -- from C++ to libraries --
 
-    @property
-    def _flags(self) -> list[str]:
-        flags = [*self.toolchain.target, *self._language, "-O1", "-fPIC", "-Wno-everything", "-nostdinc", "-nostdinc++"]
-        flags += ["-fdeclspec", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fsigned-char"]
-        # Integers wrap, pointers alias, loops need not end, and vectors may stand at any multiple of four bytes.
-        flags += ["-fwrapv", "-fno-strict-aliasing", "-fno-finite-loops", "-fmax-type-align=4", "-fno-math-errno"]
-        # half rounds after every operation.
-        flags += ["-Xclang", "-ffloat16-excess-precision=none"]
-        flags += ["-ffp-contract=on" if self.compilation.contract else "-ffp-contract=off"]
-        if self.compilation.fast_math:
-            flags.append("-DMETAL_CPU_FAST_MATH")
-        flags += CHECKED if self.compilation.checked else VECTORISED
-        return flags
+    def _compile(
+        self, translation: Translation, compilations: Sequence[Compilation]
+    ) -> tuple[Path, list[tuple[Path, ...]]]:
+        """The runtime, and each compilation's parts. What others wait for is begun first, so that no thread waits."""
+        compiler = Compiler.of(self.toolchain, self.cache)
+        name = self.shader.name
+        pool = ThreadPoolExecutor(os.cpu_count())
+        try:
+            for compilation in compilations:
+                pool.submit(compiler.precompile, compilation)
+            pool.submit(compiler.precompile_with_spaces)
+            parts = [
+                [pool.submit(compiler.part, translation, each, name, part) for part in range(translation.parts)]
+                for each in compilations
+            ]
+            readings = [pool.submit(compiler.space_errors, translation, thread) for thread in THREAD_READINGS]
+            runtime = compiler.runtime(pool)
+            made = [tuple(future.result() for future in each) for each in parts]
+            self._require_spaces(readings)
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return runtime, made
 
-    def _precompile(self, headers: Path) -> Path:
-        """The Metal library as a precompiled header. It refers to the headers by their paths in the cache."""
-        command = [*self.toolchain.clang, *self._flags, "-Xclang", "-fno-pch-timestamp", "-x", "c++-header"]
-        command.append(str(headers / "headers" / "library" / "metal.h"))
-        key = digest(own_sources(), self.toolchain.identity, *self._flags)
-        return self.cache.make(key, ".pch", lambda path: self.toolchain.must_run([*command, "-o", str(path)]))
-
-    def _make_runtime(self, headers: Path) -> Path:
-        """The shared library that runs kernels, the same for all shaders."""
-
-        def make(path: Path) -> None:
-            command = [*self.toolchain.runtime_compiler, "-std=c++17", "-O2", "-fPIC", "-nostdinc++", "-fno-exceptions"]
-            command += ["-fno-rtti", "-fno-threadsafe-statics", "-fvisibility=hidden", "-fno-sanitize=all"]
-            objects = []
-            for source in sorted((headers / "runtime").glob("*.cpp")):
-                objects.append(str(path.with_name(source.stem + ".o")))
-                self.toolchain.must_run([*command, "-U_FORTIFY_SOURCE", "-c", str(source), "-o", objects[-1]])
-            self.toolchain.must_run([*self.toolchain.linker, *objects, "-o", str(path)])
-
-        return self.cache.make(digest("runtime", own_sources(), self.toolchain.identity), ".so", make)
-
-    def _make_part(self, translation: Translation, precompiled: Path, part: int) -> Path:
-        flags = [*_choose_part(translation, part), "-include-pch", str(precompiled)]
-        key = digest(translation.text, precompiled.name, str(part))
-        return self.cache.make(key, ".so", lambda path: self._compile(translation.text, flags, path))
-
-    def _compile(self, text: str, flags: list[str], path: Path) -> None:
-        source, compiled = path.with_suffix(".cpp"), path.with_suffix(".o")
-        source.write_text(text)
-        command = [*self.toolchain.clang, *self._flags, *flags, "-c", str(source), "-o", str(compiled)]
-        result = self.toolchain.run(command)
-        if result.returncode:
-            raise shader_error(result.stderr, self.shader.name)
-        self.toolchain.must_run([*self.toolchain.linker, str(compiled), "-o", str(path)])
-
-    def _read_spaces(self, translation: Translation, headers: Path, thread: str) -> tuple[Diagnostic, ...]:
-        """The errors about address spaces, with `thread` read as given."""
-        read = [*self.toolchain.clang, "-cc1", *self.toolchain.triple, *LANGUAGE, *QUIET]
-        header = str(headers / "headers" / "library" / "metal.h")
-        precompiled = self.cache.make(
-            digest("spaces", own_sources(), self.toolchain.identity),
-            ".pch",
-            lambda path: self.toolchain.must_run([*read, "-fno-pch-timestamp", "-emit-pch", header, "-o", str(path)]),
-        )
-        parts = [f"-DMETAL_CPU_PART_{part}(...)=__VA_ARGS__" for part in range(translation.parts)]
-        command = [*read, f"-Dthread={thread}", *parts, "-include-pch", str(precompiled), "-fsyntax-only", "-"]
-        return tuple(dict.fromkeys(space_errors(self.toolchain.run(command, stdin=translation.spaced_text).stderr)))
+    def _require_spaces(self, readings: Sequence[Future[tuple[Diagnostic, ...]]]) -> None:
+        for reading in readings:
+            errors = reading.result()
+            if errors:
+                raise ShaderError(errors, "\n".join(map(str, errors)), self.shader.name)
 
 
 def _require_standard_library(preprocessed: str) -> None:
@@ -263,17 +212,6 @@ def _require_standard_library(preprocessed: str) -> None:
             raise TranslationError("#include <metal_stdlib> is missing", use.start())
 
 
-def _choose_part(translation: Translation, chosen: int) -> list[str]:
-    return [f"-DMETAL_CPU_PART_{part}(...)={'__VA_ARGS__' * (part == chosen)}" for part in range(translation.parts)]
-
-
-def _lay_out_headers(folder: Path) -> None:
-    shutil.copytree(HEADERS / "library", folder / "headers" / "library")
-    shutil.copytree(RUNTIME, folder / "runtime")
-    for size in (2, 3, 4):
-        (folder / "headers" / "library" / f"swizzle{size}.h").write_text(swizzle_header(size))
-
-
 def _escaped(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')
 
@@ -281,10 +219,3 @@ def _escaped(name: str) -> str:
 def _kernel_from_record(item: dict[str, Any]) -> Kernel:
     parameters = tuple(Parameter(**parameter) for parameter in item["parameters"])
     return Kernel(item["name"], item["symbol"], item["part"], parameters, item["max_threads"])
-
-
-@once
-def own_sources() -> str:
-    """A digest of this package: what it compiles to may change with any of its files."""
-    files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    return digest(*(os.fspath(path.relative_to(PACKAGE)).encode() + path.read_bytes() for path in sorted(files)))

@@ -47,7 +47,24 @@ def compile_shader(
     regular expression: kernels whose host name it is not found in are left out. Errors in the shader raise ShaderError,
     a SyntaxError, and call the text `name`.
     """
-    return _compile(Shader(source, name), include, only, compilation, cache)
+    (library,) = compile_shader_each(source, [compilation], include=include, only=only, name=name, cache=cache)
+    return library
+
+
+def compile_shader_each(
+    source: str,
+    compilations: Sequence[Compilation],
+    *,
+    include: Sequence[str | PathLike[str]] = (),
+    only: str | None = None,
+    name: str = "program_source",
+    cache: Cache | None = None,
+) -> list[Library]:
+    """`compile_shader` in several ways at once, which costs less than one after the other.
+
+    Raises ValueError for compilations with different compilers or Metal versions.
+    """
+    return _compile(Shader(source, name), include, only, compilations, cache)
 
 
 def compile_file(
@@ -60,19 +77,22 @@ def compile_file(
 ) -> Library:
     """`compile_shader` for a file: errors name it, and quoted includes are looked for beside it."""
     file = Path(path)
-    return _compile(Shader(file.read_text(), fspath(path), file.parent.resolve()), include, only, compilation, cache)
+    shader = Shader(file.read_text(), fspath(path), file.parent.resolve())
+    (library,) = _compile(shader, include, only, [compilation], cache)
+    return library
 
 
 def _compile(
     shader: Shader,
     include: Sequence[str | PathLike[str]],
     only: str | None,
-    compilation: Compilation,
+    compilations: Sequence[Compilation],
     cache: Cache | None,
-) -> Library:
+) -> list[Library]:
     folders = [Path(folder) for folder in include] or [Path(torch.__file__).parent / "include"]
     pattern = re.compile(only) if only is not None else None
-    return Library(build(shader, folders, pattern, compilation, cache or Cache(default_folder())), compilation)
+    built = build(shader, folders, pattern, compilations, cache or Cache(default_folder()))
+    return [Library(each, compilation) for each, compilation in zip(built, compilations, strict=True)]
 
 
 class Library:

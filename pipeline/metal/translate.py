@@ -48,15 +48,6 @@ UNSUPPORTED = {
     "color": "fragment functions",
 }
 
-UNSUPPORTED = {
-    "texture": "textures",
-    "sampler": "samplers",
-    "stage_in": "stage_in arguments",
-    "function_constant": "function constants",
-    "vertex_id": "vertex functions",
-    "color": "fragment functions",
-}
-
 
 @dataclass(frozen=True)
 class Translation:

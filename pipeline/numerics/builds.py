@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import torch
 
 from pipeline.exec_kernel.execute import Kernels
-from pipeline.metal import Compilation, Launch, compile_shader
+from pipeline.metal import Compilation, Launch, compile_shader_each
 from pipeline.numerics.job import Job
 
 LONGEST = 20.0
@@ -41,20 +40,19 @@ def compiled(job: Job) -> Builds:
     if job.device == "mps":
         return Builds(Kernels.of(torch.mps.compile_shader(job.kernel), "mps"))
     include = [Path(each) for each in job.include]
-    compile_as = partial(compile_shader, job.kernel, include=include, only=job.only or None, name=job.path)
-    with ThreadPoolExecutor() as pool:
-        checked = pool.submit(compile_as, compilation=Compilation(checked=True))
-        plain = compile_as()
+    compile_as = partial(compile_shader_each, job.kernel, include=include, only=job.only or None, name=job.path)
+    plain, checked = compile_as([Compilation(), Compilation(checked=True)])
 
     @cache
     def fusing() -> Kernels:
-        return Kernels.of(compile_as(compilation=Compilation(contract=True)), launch=replace(keeping, isolate=True))
+        (library,) = compile_as([Compilation(contract=True)])
+        return Kernels.of(library, launch=replace(keeping, isolate=True))
 
     keeping = Launch(flush_subnormals=False, timeout=LONGEST)
     builds = Builds(
         Kernels.of(plain, launch=keeping),
         Kernels.of(plain, launch=replace(keeping, flush_subnormals=True)),
-        Kernels.of(checked.result(), launch=replace(keeping, order="shuffled", seed=1)),
+        Kernels.of(checked, launch=replace(keeping, order="shuffled", seed=1)),
         fusing,
     )
     return builds.isolated() if job.isolated else builds
