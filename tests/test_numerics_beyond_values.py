@@ -211,3 +211,9 @@ def test_numbers_that_the_cpu_refuses_do_not_keep_the_others_from_being_tried() 
         )
     )
     assert any("binary_cross_entropy(0.0, " in each.message for each in result.result.findings), shown(result)
+
+
+def test_such_operators_are_tried_in_every_layout() -> None:
+    wrong = changed(ours("binary_cross_entropy", "float32"), "stub", "? loss :", "? loss.contiguous() :")
+    result = run(wrong)
+    assert "numerics/unwritten" in rules(result), shown(result)

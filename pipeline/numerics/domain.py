@@ -18,6 +18,9 @@ from pipeline.numerics.targets import Target
 _ASKED = 60
 """So many of the elements are tried alone, to see whether there are any that the operator takes."""
 
+_REPEATED = 8
+"""A grid is one whose operands have so many times fewer distinct values than elements."""
+
 _HIGHEST_DEGREE = 64
 """Polynomials take as many steps as their degree, which a special value makes 1e38."""
 
@@ -46,15 +49,47 @@ def accepts(target: Target, arguments: dict[str, Any]) -> bool:
     return True
 
 
-def accepted_part(target: Target, arguments: dict[str, Any]) -> dict[str, Any] | None:
+class Domain:
+    """The elements that an operator takes, as far as they came by in 1-D calls."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._taken: dict[tuple[torch.dtype, ...], dict[str, torch.Tensor]] = {}
+
+    def part(self, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """A refused call with only such elements as the operator takes; None where none are known.
+
+        A 1-D call loses the others, one of another shape is filled with elements of an earlier one of the same dtypes.
+        All tensors must have one shape.
+        """
+        tensors = {name: arguments[name] for name in self._target.tensors(arguments)}
+        if any(not isinstance(each, torch.Tensor) for each in tensors.values()):
+            return None
+        if len({each.shape for each in tensors.values()}) > 1:
+            return None
+        dtypes = tuple(each.dtype for each in tensors.values())
+        part = _accepted_part(self._target, arguments, tensors)
+        if part is not None:
+            self._taken[dtypes] = {name: part[name] for name in tensors}
+        elif dtypes in self._taken:
+            filled = {name: _filled(tensor, self._taken[dtypes][name]) for name, tensor in tensors.items()}
+            part = self._target.refreshed({**arguments, **filled})
+        return part
+
+
+def _filled(tensor: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return values[torch.arange(tensor.numel()) % len(values)].reshape(tensor.shape)
+
+
+def _accepted_part(
+    target: Target, arguments: dict[str, Any], tensors: dict[str, torch.Tensor]
+) -> dict[str, Any] | None:
     """A call of only those elements that the CPU operator takes, some of which it refuses for their values.
 
-    None where it takes all, or none that was tried, or the operands are not 1-D and of one length.
+    None where it takes all, or none that was tried, or the operands are not 1-D.
     """
-    tensors = {name: arguments[name] for name in target.tensors(arguments)}
-    lengths = {each.shape if isinstance(each, torch.Tensor) else None for each in tensors.values()}
-    shape = lengths.pop()
-    if lengths or shape is None or len(shape) != 1 or shape[0] < 2:
+    shape = next(iter(tensors.values())).shape
+    if len(shape) != 1 or shape[0] < 2:
         return None
 
     def chosen(index: torch.Tensor) -> dict[str, Any]:
@@ -63,17 +98,43 @@ def accepted_part(target: Target, arguments: dict[str, Any]) -> dict[str, Any] |
     def taken(index: torch.Tensor) -> bool:
         return accepts(target, chosen(index))
 
+    def first_taken(among: torch.Tensor) -> torch.Tensor | None:
+        return next(filter(taken, among[:: max(1, len(among) // _ASKED)].split(1)), None)
+
     everything = torch.arange(shape[0])
-    kept: list[torch.Tensor] = []
-    if not taken(everything) and any(map(taken, everything[:: max(1, shape[0] // _ASKED)].split(1))):
-        parts = [everything]
-        while parts:
-            part = parts.pop()
-            if taken(part):
-                kept.append(part)
-            elif len(part) > 1:
-                parts += [part[len(part) // 2 :], part[: len(part) // 2]]
-    return target.refreshed(chosen(torch.cat(kept))) if kept else None
+    one = None if taken(everything) else first_taken(everything)
+    if one is None:
+        return None
+    # Most domains are a range of each operand: then those values are told one by one that are taken beside this one.
+    likely = torch.ones(shape[0], dtype=torch.bool)
+    for name, tensor in tensors.items():
+        likely &= _where_alone(tensor, target, chosen(one), name)
+    kept, rest = _halved(everything[likely], taken), everything[~likely]
+    if first_taken(rest) is not None:
+        kept += _halved(rest, taken)
+    return target.refreshed(chosen(torch.cat(kept).sort().values))
+
+
+def _where_alone(tensor: torch.Tensor, target: Target, beside: dict[str, Any], name: str) -> torch.Tensor:
+    """Where a 1-D tensor of a grid has values that are taken in the place `name` of a call of one element."""
+    rows = tensor.contiguous().view(torch.uint8).reshape(len(tensor), -1)
+    values, which = rows.unique(dim=0, return_inverse=True)
+    if len(values) * _REPEATED > len(tensor):
+        return torch.ones(len(tensor), dtype=torch.bool)
+    taken = [accepts(target, {**beside, name: value.contiguous().view(tensor.dtype)}) for value in values]
+    return torch.tensor(taken)[which]
+
+
+def _halved(index: torch.Tensor, taken: Callable[[torch.Tensor], bool]) -> list[torch.Tensor]:
+    """The parts of an index that are taken, found by halving what is not."""
+    kept, parts = [], [index]
+    while parts:
+        part = parts.pop()
+        if len(part) and taken(part):
+            kept.append(part)
+        elif len(part) > 1:
+            parts += [part[len(part) // 2 :], part[: len(part) // 2]]
+    return kept
 
 
 def survives(target: Target, arguments: dict[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.compare import HEADER_LIMITED, Verdict, by_reason
 from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
-from pipeline.numerics.domain import accepted_part, answerable, refused_everywhere
+from pipeline.numerics.domain import Domain, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
@@ -45,6 +45,7 @@ class Session:
         self.failures: dict[tuple[object, ...], Failure] = {}
         self.patience = Patience()
         self._seen = Seen(some=1 if target.pointwise else 3)
+        self._domain = Domain(target)
 
     def try_case(self, case: Case) -> None:
         """Run a case in all its layouts; a case that the CPU refuses is only counted."""
@@ -53,7 +54,7 @@ class Session:
         case = replace(case, arguments=answerable(self.target, case.arguments))
         answers = self.answer(case.arguments)
         if answers is None and self.target.pointwise:
-            narrowed = accepted_part(self.target, case.arguments)
+            narrowed = self._domain.part(case.arguments)
             if narrowed is not None:
                 case = replace(case, arguments=narrowed)
                 answers = self.answer(narrowed)
