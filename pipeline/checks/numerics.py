@@ -10,11 +10,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from pipeline import own_process
 from pipeline.errors import PipelineError
 from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.numerics.job import Job
@@ -48,7 +48,7 @@ def default_folder() -> Path:
 
 
 def _in_own_process(job: Job) -> NumericsResult:
-    command = [sys.executable, "-m", "pipeline.numerics.worker"]
+    command = own_process.command("pipeline.numerics.worker")
     root = Path(__file__).parent.parent.parent
     try:
         done = subprocess.run(

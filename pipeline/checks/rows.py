@@ -14,6 +14,7 @@ import yaml
 from torchgen.gen import parse_native_yaml_struct
 
 from pipeline.changeset import Changeset
+from pipeline.collector import collector_paused
 from pipeline.errors import PipelineError
 from pipeline.findings import CheckResult, Finding, Severity
 from pipeline.manifest import Dispatch
@@ -149,7 +150,8 @@ def _torchgen_says(tree: SourceTree) -> str:
         return f"the tree has no {TAGS}"
     tags = {entry["tag"] for entry in yaml.load(tree.read(TAGS), yaml.CSafeLoader)}
     try:
-        parse_native_yaml_struct(yaml.load(tree.read(NATIVE_FUNCTIONS), _LineLoader), tags, path=NATIVE_FUNCTIONS)
+        with collector_paused():
+            parse_native_yaml_struct(yaml.load(tree.read(NATIVE_FUNCTIONS), _LineLoader), tags, path=NATIVE_FUNCTIONS)
     except Exception as error:  # torchgen asserts, so anything may come
         return (" ".join(str(error).split()) or type(error).__name__)[:300]
     return ""

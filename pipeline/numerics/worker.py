@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 import sys
 import threading
 import warnings
 from contextlib import suppress
 
-from pipeline.collector import collector_paused
 from pipeline.metal import ShaderError
 from pipeline.numerics.builds import compiled
 from pipeline.numerics.job import Job
+from pipeline.own_process import import_for_good
 
 
 def main() -> None:
@@ -21,9 +19,7 @@ def main() -> None:
     # Compiling waits for another process, which leaves this one free to import OpInfo's database.
     warming = threading.Thread(target=_warm, args=(job,), daemon=True)
     warming.start()
-    with collector_paused():
-        check = importlib.import_module("pipeline.numerics.check")
-    gc.freeze()  # What is imported stays; the collector need not walk it again.
+    check = import_for_good("pipeline.numerics.check")
     warming.join()
     result = check.run(job, lambda stage: print(stage, file=sys.stderr, flush=True))
     print(result.to_json())
@@ -33,7 +29,3 @@ def _warm(job: Job) -> None:
     """Fill the compiler's cache; an error in the shader is left to the check."""
     with suppress(ShaderError):
         compiled(job)
-
-
-if __name__ == "__main__":
-    main()

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from pipeline import own_process
 from pipeline.checks.numerics import crashed
 from pipeline.errors import PipelineError
 from pipeline.numerics.job import Job
@@ -26,7 +26,7 @@ class WarmProcess:
     def __init__(self) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.watch.warm_main"],
+            own_process.command("pipeline.watch.warm_main"),
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

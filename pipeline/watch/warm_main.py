@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import signal
@@ -10,13 +9,14 @@ import sys
 import warnings
 
 from pipeline.numerics.job import Job
+from pipeline.own_process import import_for_good
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever else prints
-    check = importlib.import_module("pipeline.numerics.check")
+    check = import_for_good("pipeline.numerics.check")
 
     def answer(**what: object) -> None:
         print(json.dumps(what), file=answers)
@@ -34,7 +34,3 @@ def main() -> None:
             answer(signal=int(signal.Signals(os.WTERMSIG(status))))
         elif status:
             answer(error=f"exit code {os.waitstatus_to_exitcode(status)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from pipeline import own_process
 from pipeline.changeset import Changeset
 from pipeline.checks.contract.declared import declared_findings
 from pipeline.checks.contract.host_text import host_text
@@ -116,7 +116,7 @@ def _with_declared(result: CheckResult, file: HostFile, snapshot: Snapshot) -> C
 
 
 def _in_own_process(job: Job) -> CheckResult:
-    command = [sys.executable, "-m", "pipeline.checks.contract.worker"]
+    command = own_process.command("pipeline.checks.contract.worker")
     done = subprocess.run(command, input=job.to_json(), capture_output=True, text=True, cwd=_ROOT, check=False)
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:

@@ -143,7 +143,3 @@ def main() -> None:
     except PipelineError as error:
         result = CheckResult.not_run(CHECK, str(error))
     print(result_to_json(result))
-
-
-if __name__ == "__main__":
-    main()
