@@ -21,7 +21,7 @@ from pipeline.checks.host import check_host, compiler
 from pipeline.checks.host.diagnostics import parse_diagnostics
 from pipeline.edits import dispatch
 from pipeline.findings import CheckResult, Finding, Outcome, Severity
-from pipeline.source import KERNELS, NATIVE_FUNCTIONS, OPERATIONS, TAGS, MemoryTree, SourceTree
+from pipeline.source import KERNELS, MPS, NATIVE_FUNCTIONS, OPERATIONS, TAGS, MemoryTree, SourceTree
 from pipeline.source_git import open_path
 from tests.host_mistakes import MISTAKES, ROW_SOFTMAX, Mistake
 
@@ -231,6 +231,24 @@ def test_headers_that_do_not_fit_the_installed_torch_are_not_a_failure() -> None
     result = check_host(foreign, {f"{OPERATIONS}/ActivationKernel.mm"}, CACHE)
     assert result.outcome is Outcome.NOT_RUN
     assert "Activation.h" in result.summary and "GoneType" in result.summary
+
+
+def test_one_precompiled_header_is_made_for_a_tree_with_headers_of_its_own(tmp_path: Path) -> None:
+    """Also where the change touches one that is in it and one that is not; both are seen."""
+    library, copy, host = f"{MPS}/MetalShaderLibrary.h", f"{MPS}/Copy.h", f"{OPERATIONS}/ActivationKernel.mm"
+    opens = "namespace at::native::mps {"
+    use = "static_assert(sizeof(KneeParams) == 4 && mps::knee == 2);"
+    change = {
+        **edited(library, (opens, f"{opens}\nconstexpr int knee = 2;")),
+        **edited(
+            ACTIVATION_PARAMS, ("template <typename T>\n", "struct KneeParams { int at; };\ntemplate <typename T>\n")
+        ),
+        **edited(host, ("// relu has no stub", f"{use}\n// relu has no stub")),
+    }
+    of_the_tree = edited(copy, (opens, f"{opens}\nstruct Knee;"))
+    files = {path: text.encode() for path, text in {**change, **of_the_tree}.items()}
+    assert not check_host(MemoryTree(files, tree()), change, tmp_path).findings
+    assert len(list(tmp_path.glob("prefix-*/"))) == 1
 
 
 # What was there before

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,11 +119,30 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Precompiled:
-    """`headers` are the folders that must be searched with it, `contents` what it holds, as files would include it."""
+    """`headers` is the folder that must be searched with it."""
 
     path: Path
     headers: Path
-    contents: frozenset[str]
+
+
+def contents_of_prefix(toolchain: Toolchain, cache: Path) -> frozenset[str]:
+    """The headers that the prefix takes from the wheel alone, as files would include them. Nothing is compiled.
+
+    Raises UnavailableError when one of them is missing.
+    """
+    digest = hashlib.sha256(toolchain.identity.encode() + _PREFIX.read_bytes()).hexdigest()
+    kept = cache / f"contents-{digest[:16]}"
+    if not kept.is_file():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache, prefix="part-") as folder:
+            listing, names = Path(folder) / "listing", Path(folder) / "names"
+            arguments = ["-x", "objective-c++-header", str(_PREFIX), "-M", "-MF", str(listing), "-MT", "prefix"]
+            _require_no_error(toolchain.run(arguments))
+            read = listing.read_text().replace("\\\n", " ").split()[1:]
+            root = f"{toolchain.torch}/"
+            names.write_text("\n".join(name.removeprefix(root) for name in read if name.startswith(root)))
+            names.replace(kept)
+    return frozenset(kept.read_text().split("\n"))
 
 
 def precompile(toolchain: Toolchain, headers: Mapping[str, bytes], cache: Path) -> Precompiled:
@@ -142,8 +162,7 @@ def precompile(toolchain: Toolchain, headers: Mapping[str, bytes], cache: Path) 
             _make(toolchain, folder, headers)
     os.utime(folder)
     drop_oldest(cache)
-    contents = frozenset((folder / "contents").read_text().split("\n"))
-    return Precompiled(made, folder / "headers", contents)
+    return Precompiled(made, folder / "headers")
 
 
 def type_check(
@@ -181,22 +200,20 @@ def _make(toolchain: Toolchain, folder: Path, headers: Mapping[str, bytes]) -> N
         path.write_bytes(content)
     (folder / "headers").mkdir(exist_ok=True)
     shutil.copyfile(_PREFIX, folder / "prefix.h")
-    unfinished, dependencies = folder / "unfinished.pch", folder / "dependencies"
+    unfinished = folder / "unfinished.pch"
     arguments = [
         *("-x", "objective-c++-header", str(folder / "prefix.h"), "-o", str(unfinished)),
         # Instantiated here instead of in every file, which is most of a file's time.
         *("-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp"),
-        *("-MD", "-MF", str(dependencies), "-MT", "prefix"),
     ]
-    said = toolchain.run(arguments, [folder / "headers"])
+    _require_no_error(toolchain.run(arguments, [folder / "headers"]))
+    unfinished.replace(folder / "prefix.pch")
+
+
+def _require_no_error(said: Sequence[Diagnostic]) -> None:
     error = next((diagnostic for diagnostic in said if diagnostic.is_error), None)
     if error is not None:
         raise UnavailableError(f"the headers do not compile: {error.text}", path=error.path, line=error.line)
-    names = dependencies.read_text().replace("\\\n", " ").split()[1:]
-    roots = (f"{folder / 'headers'}/", f"{toolchain.torch}/")
-    contents = [name.removeprefix(root) for name in names for root in roots if name.startswith(root)]
-    (folder / "contents").write_text("\n".join(contents))
-    unfinished.replace(folder / "prefix.pch")
 
 
 def drop_oldest(cache: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.checks.host.compiler import Precompiled, Toolchain, precompile
+from pipeline.checks.host.compiler import Precompiled, Toolchain, contents_of_prefix, precompile
 from pipeline.source import KERNELS, METAL_HEADERS, MPS, NATIVE_HEADERS, SourceTree
 
 UMBRELLA = "ATen/native/mps/OperationUtils.h"
@@ -41,12 +41,11 @@ def prepare_headers(
         if name not in by_rows and not _is_in_wheel(toolchain, name, content)
     }
     own = {**dict(_own_headers(toolchain, tree)), **by_schema}
-    changed = {include_path(path) for path in touched}
-    prefix = precompile(toolchain, {}, cache)
-    early = {name: own[name] for name in own if name in prefix.contents or name not in {*changed, *by_schema}}
-    if early:
-        prefix = precompile(toolchain, early, cache)
-    late = {name: content for name, content in own.items() if name not in early}
+    changing = own.keys() & {*by_schema, *(include_path(path) for path in touched)}
+    if any((toolchain.torch / name).is_file() for name in changing):
+        changing -= contents_of_prefix(toolchain, cache)
+    prefix = precompile(toolchain, {name: own[name] for name in own if name not in changing}, cache)
+    late = {name: own[name] for name in changing}
     return Headers(prefix, {**late, **by_rows, **dict(_shader_libraries(tree))})
 
 
