@@ -1,7 +1,8 @@
 """Where the time of one migration goes, stage by stage. Run: python -m bench.stages [OPERATOR...] [--write]
 
-Every operator is measured in a process of its own with empty caches; then `invoke check` and `invoke migrate` are run
-with all of it known. Prints a table as Markdown, and with --write puts it into docs/performance.md.
+Every operator is measured in a process of its own with empty caches, check by check; then a whole `invoke check` with
+empty caches, and `invoke check` and `invoke migrate` with all of it known. Prints a table as Markdown, and with --write
+puts it into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from bench.report import machine, replace_section
 from pipeline.campaign import Campaign
 from pipeline.checks.run import CHECKS, Subject
+from pipeline.metal.cache import CACHE_VARIABLE
+from tests.project import copy_project
 
 ROOT = Path(__file__).parents[1]
 Result = TypeVar("Result")
@@ -67,8 +71,19 @@ def _measure_apart(name: str) -> dict[str, float]:
         command = [sys.executable, "-m", "bench.stages", "--one", name]
         env = {**os.environ, "XDG_CACHE_HOME": cache}
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    cold = {"`invoke check`, cold": _cold([*_INVOKE, "check", "--op", name])}
     known = {f"`invoke {task}`, all known": _warm([*_INVOKE, task, "--op", name]) for task in ("check", "migrate")}
-    return {**json.loads(done.stdout), **known}
+    return {**json.loads(done.stdout), **cold, **known}
+
+
+def _cold(command: list[str]) -> float:
+    """In a copy of the project, pocket included, where nothing was checked before."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "kept"
+        kept.mkdir()
+        root = copy_project(Path(folder) / "project", kept)
+        caches = {"XDG_CACHE_HOME": str(kept), CACHE_VARIABLE: str(kept / "metal"), "PYTHONPATH": str(ROOT)}
+        return _run(command, root, caches)
 
 
 def _warm(command: list[str]) -> float:
@@ -76,9 +91,9 @@ def _warm(command: list[str]) -> float:
     return statistics.median(_run(command) for _ in range(3))
 
 
-def _run(command: list[str]) -> float:
+def _run(command: list[str], root: Path = ROOT, settings: Mapping[str, str] = MappingProxyType({})) -> float:
     start = time.perf_counter()
-    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(command, cwd=root, env={**os.environ, **settings}, capture_output=True, check=True)
     return time.perf_counter() - start
 
 
