@@ -8,6 +8,7 @@
 extern "C" void mcpu_switch(void** save, void* to);
 
 #if defined(__x86_64__)
+// It leaves by a jump: a return would go elsewhere than the processor predicts from the calls on the other stack.
 asm(R"(
 .text
 .globl mcpu_switch
@@ -26,7 +27,8 @@ mcpu_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  retq
+  popq %rcx
+  jmpq *%rcx
 )");
 constexpr int return_address = 6;  // its place among the words of a saved frame
 constexpr int frame_words = 8;     // the frame and, above it, a word that keeps the stack aligned as after a call

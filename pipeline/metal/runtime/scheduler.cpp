@@ -229,7 +229,8 @@ static void release_threadgroup_barrier(Fiber** by_thread) {
 
 static void release() {
   static Fiber* by_thread[max_threads_per_threadgroup];
-  memset(by_thread, 0, sizeof by_thread);
+  const u32 lanes = (geometry.threads + simd_width - 1) / simd_width * simd_width;
+  memset(by_thread, 0, lanes * sizeof *by_thread);
   for (u32 i = 0; i < parked_count; ++i) by_thread[parked[i]->thread] = parked[i];
   bool any = false;
   for (u32 first = 0; first < geometry.threads; first += simd_width) {
