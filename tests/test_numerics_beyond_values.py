@@ -189,6 +189,9 @@ UNREACHED_FAULTS = [
     ("std_mean", "float32", "write_moments(variance + row", "write_moments(variance", "several long rows"),
     ("std_mean", "complex32", "part_mean[index] = part.mean", "part_mean[index] = 0", "long rows"),
     ("vdot", "complex32", "step = long(groups) * threads", "step = threads", "vectors"),
+    ("log_sigmoid_backward", "float32", "derivative * static", "derivative / static", "gradients other than one"),
+    ("binary_cross_entropy_backward", "float32", "grad_output) *", "grad_output) /", "gradients other than one"),
+    ("glu_backward", "float32", "first = sigmoid * grad", "first = sigmoid / grad", "gradients other than one"),
 ]
 
 

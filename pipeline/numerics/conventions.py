@@ -15,12 +15,14 @@ from typing import Any
 
 import torch
 import torchgen
+from torch._ops import OpOverload
 
 from pipeline.numerics.targets import (
     Arguments,
     Operands,
     Target,
     UnknownOperatorError,
+    functional,
     in_order,
     overload_named,
     tensor_names,
@@ -58,23 +60,32 @@ def target_of_operator(operator: str) -> Target:
 
 def target_of_function(function: str) -> Target:
     """The operator whose dispatch row names `function` for MPS. Raises UnknownOperatorError."""
-    overload = None
-    for row in _rows().get(function, ()):
-        packet = row.split(".")[0]
-        overload = overload_named(row) if not row.endswith("out") else None
-        overload = overload or tensor_overload(packet)
-        if overload is not None:
-            break
+    overload = next(filter(None, map(_functional, _rows().get(function, ()))), None)
     if overload is None:
         raise UnknownOperatorError(f"no dispatch row of native_functions.yaml names {function}")
-    pointwise = torch.Tag.pointwise in overload.tags or overload.overloadpacket.__name__ in _POINTWISE_FUNCTIONS
     name = overload.overloadpacket.__name__
+    pointwise = torch.Tag.pointwise in overload.tags or name in _OF_ONE_SHAPE
     fixed = {"reduction": 0} if "reduction" in {each.name for each in overload._schema.arguments} and pointwise else {}
     derived = _DERIVED.get(name, {})
     inputs = tuple(each for each in tensor_names(overload) if each not in derived)
     return Target(
-        function, overload, inputs, in_order(()), False, pointwise, fixed, derived, results=_RESULTS.get(name)
+        function,
+        overload,
+        inputs,
+        in_order(()),
+        takes_iterator=False,
+        pointwise=pointwise,
+        fixed=fixed,
+        derived=derived,
+        full=inputs if name in _OF_ONE_SHAPE else (),
+        results=_RESULTS.get(name),
     )
+
+
+def _functional(row: str) -> OpOverload | None:
+    """The overload of a row, or the one that returns what the row's writes."""
+    named = overload_named(row)
+    return tensor_overload(row.partition(".")[0]) if named is None else functional(named)
 
 
 @cache
@@ -213,7 +224,8 @@ def _weight_norms(arguments: Arguments) -> torch.Tensor:
 
 _NO_REDUCTION = {"reduction": 0}
 
-_POINTWISE_FUNCTIONS = frozenset(
+# Pointwise, though not tagged so; they do not broadcast.
+_OF_ONE_SHAPE = frozenset(
     {"binary_cross_entropy", "binary_cross_entropy_backward", "log_sigmoid_forward", "log_sigmoid_backward"}
 )
 

@@ -67,7 +67,7 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
     sessions = [Session(*each, builds) for each in _targets(job, builds.plain, headers)]
     samples = 0
     for session in sessions:
-        if session.host.returns:
+        if session.host.returns and not session.target.pointwise:
             samples += _try_samples(session, job, progress)
         else:
             samples += _try_everything(session, job, progress)

@@ -215,10 +215,11 @@ class Session:
         self.builds = self.builds.isolated()
 
     def differing(self, every: Iterable[Layout]) -> Iterator[Layout]:
-        """Without those that pin a flavour, where the host code does not leave the choice to a helper."""
+        """Without those that pin a flavour or lay out an output where the host code leaves no choice of that."""
         source = self.host.source
         by_helper = not source or any(helper.function in source for helper in Helper)
-        return (each for each in every if by_helper or each.force is None)
+        given = not self.host.returns
+        return (each for each in every if (by_helper or each.force is None) and (given or each.output == "dense"))
 
     def _layouts(self, case: Case, answers: tuple[Expected, ...]) -> Iterator[Layout]:
         dtypes, operands = self._dtypes_of(case.arguments), self._operands(case)

@@ -80,7 +80,7 @@ class Target:
 
     def refreshed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with the derived ones computed again."""
-        return {**arguments, **{name: compute(arguments) for name, compute in self.derived.items()}}
+        return {**arguments, **{name: _computed(compute, arguments) for name, compute in self.derived.items()}}
 
     def tensors(self, arguments: Arguments) -> tuple[str, ...]:
         """The names of the arguments that are tensors, or stand for one, in the order of `inputs` or the schema."""
@@ -91,6 +91,14 @@ class Target:
             for argument in self.overload._schema.arguments
             if isinstance(arguments.get(argument.name), torch.Tensor)
         )
+
+
+def _computed(compute: Callable[[Arguments], Any], arguments: Arguments) -> Any:
+    """An operand instead where nothing can be computed of operands that the operator refuses too, and says why."""
+    try:
+        return compute(arguments)
+    except RuntimeError:
+        return next(each for each in arguments.values() if isinstance(each, torch.Tensor))
 
 
 def tensor_names(overload: OpOverload) -> tuple[str, ...]:
@@ -120,6 +128,20 @@ def overload_named(name: str) -> OpOverload | None:
     packet, _, overload = name.partition(".")
     found = getattr(getattr(torch.ops.aten, packet, None), overload or "default", None)
     return found if isinstance(found, OpOverload) else None
+
+
+def functional(overload: OpOverload) -> OpOverload | None:
+    """The overload of the same arguments that returns what this one writes into its `out` or its first."""
+    name = overload.overloadpacket.__name__
+    in_place = name.endswith("_") and not name.endswith("__")
+    if not in_place and not any(argument.is_out for argument in overload._schema.arguments):
+        return overload
+    packet = getattr(torch.ops.aten, name.removesuffix("_") if in_place else name, None)
+    others = [] if packet is None else [getattr(packet, each) for each in packet.overloads()]
+    wanted = [(each.name, str(each.type)) for each in overload._schema.arguments if not each.is_out]
+    return next(
+        (other for other in others if [(each.name, str(each.type)) for each in other._schema.arguments] == wanted), None
+    )
 
 
 def tensor_overload(base: str) -> OpOverload | None:
