@@ -24,6 +24,7 @@ from pipeline.numerics.targets import (
     UnknownOperatorError,
     functional,
     in_order,
+    is_in_place,
     overload_named,
     tensor_names,
     tensor_overload,
@@ -60,9 +61,10 @@ def target_of_operator(operator: str) -> Target:
 
 def target_of_function(function: str) -> Target:
     """The operator whose dispatch row names `function` for MPS. Raises UnknownOperatorError."""
-    overload = next(filter(None, map(_functional, _rows().get(function, ()))), None)
+    row, overload = next(((row, found) for row in _rows().get(function, ()) if (found := _functional(row))), ("", None))
     if overload is None:
         raise UnknownOperatorError(f"no dispatch row of native_functions.yaml names {function}")
+    named = overload_named(row)
     name = overload.overloadpacket.__name__
     pointwise = torch.Tag.pointwise in overload.tags or name in _OF_ONE_SHAPE
     fixed = {"reduction": 0} if "reduction" in {each.name for each in overload._schema.arguments} and pointwise else {}
@@ -79,6 +81,7 @@ def target_of_function(function: str) -> Target:
         derived=derived,
         full=inputs if name in _OF_ONE_SHAPE else (),
         results=_RESULTS.get(name),
+        in_place=named is not None and is_in_place(named),
     )
 
 

@@ -116,7 +116,7 @@ def long_sizes(job: Job) -> tuple[int, int]:
 
 
 def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[Target, Host]]:
-    """What the stub implements: its registrations, else the functions that dispatch rows name."""
+    """What the stub implements: its registrations, and the functions that dispatch rows name."""
     if job.stub is None:
         target = target_of_operator(job.operator)
         return [(target, implied_host(target, job.operator, sorted(kernels.names)))]
@@ -124,7 +124,9 @@ def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[T
     found: list[tuple[Target, Host]] = []
     for stub, name in text.registered.items():
         found += [(target, StubHost(text, name)) for target in targets_of_stub(stub, job.operator)]
-    for function in () if found else text.file.functions:
+    for function in text.file.functions:
+        if function.name in text.registered.values():
+            continue
         try:
             target = target_of_function(function.name)
         except UnknownOperatorError:

@@ -155,7 +155,7 @@ class StubHost:
     def run(self, kernels: Kernels, invocation: Invocation) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]]:
         values = self.arguments(invocation)
         result, dispatched = self.text.run(self.function, values, kernels, invocation.force)
-        if not self.returns:
+        if not self.returns or invocation.target.in_place:
             return dispatched, ()
         results = result if isinstance(result, tuple) else (result,)
         return dispatched, tuple(each for each in results if isinstance(each, torch.Tensor))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,17 +31,46 @@ class Placed:
     vast: bool = False
 
     def kept(self) -> torch.Tensor:
-        """A copy of the buffer, to compare with later; of a vast one nothing."""
-        return self.buffer[:0] if self.vast else self.buffer.clone()
+        """A copy of the buffer's bits, to compare with later; of a vast one nothing."""
+        return _bits(self.buffer[:0] if self.vast else self.buffer).clone()
+
+    def is_unchanged(self, kept: torch.Tensor) -> bool:
+        """Whether all of the buffer is as it was."""
+        return self.vast or torch.equal(_bits(self.buffer), kept)
 
     def is_unchanged_outside(self, kept: torch.Tensor) -> bool:
-        """Whether the bytes that the view does not cover are as they were."""
+        """Whether what the view does not cover is as it was."""
         if self.vast:
             return True
-        restored = self.buffer.clone()
+        restored = _bits(self.buffer).clone()
         place = (self.view.shape, self.view.stride(), self.view.storage_offset())
         restored.as_strided(*place).copy_(kept.as_strided(*place))
-        return torch.equal(restored.view(torch.uint8), kept.view(torch.uint8))
+        return torch.equal(restored, kept)
+
+
+class Bystanders:
+    """What a run must leave as it is: operands, and what lies beside the outputs."""
+
+    def __init__(self, operands: Mapping[str, Placed], outputs: Sequence[Placed]) -> None:
+        self._operands = [(name, each, each.kept()) for name, each in operands.items()]
+        self._outputs = [(each, each.kept()) for each in outputs]
+
+    def hit(self) -> Iterator[str]:
+        """A sentence for each thing that changed."""
+        if not all(output.is_unchanged_outside(kept) for output, kept in self._outputs):
+            yield "wrote outside the output"
+        for name, operand, kept in self._operands:
+            if not operand.is_unchanged(kept):
+                yield f"wrote into {name}"
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    """As integers: a copy of a bool tensor makes 1 of other bytes, and NaN is not equal to itself.
+
+    complex128, which MPS does not have, stays.
+    """
+    of_size = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    return tensor.view(of_size.get(tensor.element_size(), tensor.dtype))
 
 
 def place(values: torch.Tensor, layout: str, spacious: bool = False) -> Placed:

@@ -24,7 +24,7 @@ from pipeline.numerics.domain import Domain, answerable, refused_everywhere
 from pipeline.numerics.failure import Failure, Run, Tally
 from pipeline.numerics.host import Host, Invocation
 from pipeline.numerics.judge import every_bit, judged, reconsidered, rule_of, within_helper
-from pipeline.numerics.layouts import Layout, Placed
+from pipeline.numerics.layouts import Bystanders, Layout, Placed
 from pipeline.numerics.other_outputs import try_other_outputs, try_output
 from pipeline.numerics.patience import Patience
 from pipeline.numerics.reference import Expected, expected
@@ -58,7 +58,7 @@ class Session:
             if narrowed is not None:
                 case = replace(case, arguments=narrowed)
                 answers = self.answer(narrowed)
-        if answers is None:
+        if answers is None or (self.target.in_place and not self.target.holds(case.arguments, answers[0].same[0])):
             return
         accepted: list[torch.Tensor | None] = [None] * len(answers)
         for layout in self._layouts(case, answers):
@@ -152,7 +152,8 @@ class Session:
                 layouts.place_output(each.shape, out_dtype or each.dtype, layout.output, layout.spacious)
                 for each in answers
             ]
-        before = [each.kept() for each in outputs]
+        read = [name for name in list(placed)[layout.in_place :] if name not in case.cpu_scalars]
+        bystanders = Bystanders({name: placed[name] for name in read}, outputs)
         given = {name: each.view.clone() if layout.in_place else each.view for name, each in placed.items()}
         run = Run(case, layout, given, tuple(each.view for each in outputs))
         invocation = Invocation(self.target, run.outputs, arguments, answers[0].dtype, case.cpu_scalars, layout.force)
@@ -166,8 +167,8 @@ class Session:
         self.tally.runs += 1
         self.tally.launched.update(each.host_name for each in dispatched)
         self.tally.dtypes.update(str(each.dtype).removeprefix("torch.") for each in given.values())
-        if not all(each.is_unchanged_outside(kept) for each, kept in zip(outputs, before, strict=True)):
-            self.fail(Failure("numerics/out-of-bounds", "wrote outside the output", run))
+        for sentence in bystanders.hit():
+            self.fail(Failure("numerics/out-of-bounds", sentence, run))
         return run
 
     def _launch(
@@ -219,7 +220,10 @@ class Session:
         source = self.host.source
         by_helper = not source or any(helper.function in source for helper in Helper)
         given = not self.host.returns
-        return (each for each in every if (by_helper or each.force is None) and (given or each.output == "dense"))
+        differing = (each for each in every if (by_helper or each.force is None) and (given or each.output == "dense"))
+        if not self.target.in_place:
+            return differing
+        return (replace(each, in_place=True) for each in differing if each.inputs[0] != "expanded")
 
     def _layouts(self, case: Case, answers: tuple[Expected, ...]) -> Iterator[Layout]:
         dtypes, operands = self._dtypes_of(case.arguments), self._operands(case)

@@ -38,7 +38,7 @@ class Target:
     the others. `operands` rearranges outputs and arguments into those of the iterator. `only` tells which dtypes of the
     first operand reach the stub. A `pointwise` target is tried with values crossed with each other. Operands in `full`
     always have the shape of the result. `results` is how many results count, where the others are the CPU's alone.
-    `given` are arguments that are None in calls which go elsewhere.
+    `given` are arguments that are None in calls which go elsewhere. An `in_place` function writes its first argument.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Target:
     full: tuple[str, ...] = ()
     results: int | None = None
     given: tuple[str, ...] = ()
+    in_place: bool = False
 
     @property
     def operator(self) -> str:
@@ -77,6 +78,11 @@ class Target:
                 bound[argument.name] = argument.default_value
         bound.update(self.fixed)
         return self.refreshed(bound)
+
+    def holds(self, arguments: Arguments, result: torch.Tensor) -> bool:
+        """Whether the first argument of an `in_place` function can hold the result."""
+        first = arguments[self.inputs[0]]
+        return isinstance(first, torch.Tensor) and first.shape == result.shape and first.dtype == result.dtype
 
     def refreshed(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with the derived ones computed again."""
@@ -130,13 +136,17 @@ def overload_named(name: str) -> OpOverload | None:
     return found if isinstance(found, OpOverload) else None
 
 
+def is_in_place(overload: OpOverload) -> bool:
+    name = overload.overloadpacket.__name__
+    return name.endswith("_") and not name.endswith("__")
+
+
 def functional(overload: OpOverload) -> OpOverload | None:
     """The overload of the same arguments that returns what this one writes into its `out` or its first."""
-    name = overload.overloadpacket.__name__
-    in_place = name.endswith("_") and not name.endswith("__")
-    if not in_place and not any(argument.is_out for argument in overload._schema.arguments):
+    if not is_in_place(overload) and not any(argument.is_out for argument in overload._schema.arguments):
         return overload
-    packet = getattr(torch.ops.aten, name.removesuffix("_") if in_place else name, None)
+    name = overload.overloadpacket.__name__
+    packet = getattr(torch.ops.aten, name.removesuffix("_") if is_in_place(overload) else name, None)
     others = [] if packet is None else [getattr(packet, each) for each in packet.overloads()]
     wanted = [(each.name, str(each.type)) for each in overload._schema.arguments if not each.is_out]
     return next(

@@ -1,0 +1,136 @@
+"""Host functions that dispatch rows name: those that return, those that write an output, those that work in place."""
+
+from __future__ import annotations
+
+from pipeline.findings import Outcome
+from pipeline.numerics.check import run
+from pipeline.numerics.job import Job
+from pipeline.numerics.result import NumericsResult
+from tests.shader_faults import messages
+
+HEAD = """
+#include <c10/metal/indexing.h>
+#include <metal_stdlib>
+using namespace metal;
+using namespace c10::metal;
+"""
+RELU = (
+    HEAD
+    + """
+struct relu_functor {
+  template <typename T> inline T operator()(const T x) { return x < T(0) ? T(0) : x; }
+};
+REGISTER_UNARY_OP(relu, float, float);
+REGISTER_UNARY_OP(relu, int, int);
+"""
+)
+CHECKS = """
+  TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == kFloat || self.scalar_type() == kInt, "other dtypes");
+"""
+RETURNS = (
+    "Tensor relu_mps(const Tensor& self) {"
+    + CHECKS
+    + """
+  auto out = at::empty_like(self);
+  auto iter = TensorIterator::unary_op(out, self);
+  lib.exec_unary_kernel(iter, "relu");
+  return out;
+}
+"""
+)
+IN_PLACE = (
+    "Tensor& relu_mps_(Tensor& self) {"
+    + CHECKS
+    + """
+  auto iter = TensorIterator::unary_op(self, self);
+  lib.exec_unary_kernel(iter, "relu");
+  return self;
+}
+"""
+)
+
+
+def relu(stub: str, kernel: str = RELU) -> NumericsResult:
+    return run(Job("relu", kernel, stub, dtypes=("float32", "int32")))
+
+
+def shown(result: NumericsResult) -> str:
+    return "\n".join(map(str, result.result.findings))
+
+
+def test_right_functions_pass_on_every_value() -> None:
+    for stub in (RETURNS, IN_PLACE, RETURNS + IN_PLACE):
+        result = relu(stub)
+        assert result.result.outcome is Outcome.PASSED and not result.result.findings, shown(result)
+        assert result.data["elements"] > 1000, "special values were tried"
+        assert {"relu_dense_float_float", "relu_strided_float_float"} <= set(result.data["launched"])
+
+
+def test_a_function_in_place_has_to_write_what_it_is_given() -> None:
+    wrong = IN_PLACE.replace("unary_op(self, self)", "unary_op(copy, self)").replace("auto iter", COPY + "auto iter")
+    result = relu(wrong.replace("return self", "return copy"))
+    assert messages(result, "numerics/value"), shown(result)
+
+
+COPY = "auto copy = at::empty_like(self); "
+
+
+def test_a_function_in_place_is_run_on_tensors_that_are_not_dense() -> None:
+    result = relu(IN_PLACE.replace("unary_op(self, self)", "unary_op(dense, self)").replace("auto iter", DENSE))
+    assert all("in place, " in each.message for each in result.result.findings), shown(result)
+    assert messages(result, "numerics/value"), shown(result)
+
+
+DENSE = "auto dense = self.contiguous(); auto iter"
+
+
+def test_functions_are_run_beside_registered_ones() -> None:
+    registered = """
+static void sign_kernel(TensorIteratorBase& iter) { lib.exec_unary_kernel(iter, "sign"); }
+REGISTER_DISPATCH(sign_stub, &sign_kernel)
+"""
+    sign = """
+struct sign_functor { template <typename T> inline T operator()(const T x) { return T(x > T(0)) - T(x < T(0)); } };
+REGISTER_UNARY_OP(sign, float, float);
+REGISTER_UNARY_OP(sign, int, int);
+"""
+    result = relu(registered + RETURNS, RELU + sign)
+    assert result.data["targets"] == ("sign_stub", "relu_mps"), shown(result)
+    wrong = relu(registered + RETURNS.replace("return out", "return self"), RELU + sign)
+    assert messages(wrong, "numerics/value"), shown(wrong)
+
+
+def test_a_kernel_that_scribbles_on_its_operand_is_flagged() -> None:
+    kernel = (
+        HEAD
+        + """
+kernel void relu_all(
+    device float* out [[buffer(0)]], device float* x [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+  out[i] = x[i] < 0 ? 0 : x[i];
+  x[i] = 0;
+}
+"""
+    )
+    stub = """
+Tensor relu_mps(const Tensor& self) {
+  TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == kFloat, "other dtypes");
+  const auto source = self.contiguous();
+  auto out = at::empty_like(source);
+  if (source.numel() == 0) {
+    return out;
+  }
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync(stream->queue(), ^() {
+    auto encoder = stream->commandEncoder();
+    auto pipeline = lib.getPipelineStateForFunc("relu_all");
+    [encoder setComputePipelineState:pipeline];
+    mtl_setArgs(encoder, out, source);
+    mtl_dispatch1DJob(encoder, pipeline, source.numel());
+  });
+  return out;
+}
+"""
+    right = relu(stub, kernel.replace("  x[i] = 0;\n", ""))
+    assert right.result.outcome is Outcome.PASSED, shown(right)
+    wrong = relu(stub, kernel)
+    assert any("wrote into self" in each for each in messages(wrong, "numerics/out-of-bounds")), shown(wrong)
