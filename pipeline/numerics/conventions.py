@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,11 @@ def target_of_function(function: str) -> Target:
         results=_RESULTS.get(name),
         in_place=named is not None and is_in_place(named),
     )
+
+
+def reducing(target: Target) -> Target | None:
+    """The target where its function also takes the mean or the sum of what is pointwise; None where it never does."""
+    return replace(target, pointwise=False, fixed={}, full=()) if "reduction" in target.fixed else None
 
 
 def _functional(row: str) -> OpOverload | None:

@@ -14,7 +14,7 @@ from pipeline.exec_kernel.execute import Kernels
 from pipeline.numerics import cases
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
-from pipeline.numerics.conventions import target_of_function, target_of_operator, targets_of_stub
+from pipeline.numerics.conventions import reducing, target_of_function, target_of_operator, targets_of_stub
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
 from pipeline.numerics.recording import Recorded, recorded, refused
@@ -77,7 +77,7 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
         for session in sessions
-        for failure, flavours in grouped(session.failures.values())
+        for failure, flavours in grouped([*session.failures.values(), *session.refusals.failures()])
     ]
     launched: Counter[str] = sum((session.tally.launched for session in sessions), Counter())
     tallies = [session.tally for session in sessions]
@@ -132,7 +132,8 @@ def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[T
         except UnknownOperatorError:
             continue
         returns = not function.implements and len(function.parameters) == len(target.overload._schema.arguments)
-        found.append((target, StubHost(text, function.name, returns, function.implements)))
+        host = StubHost(text, function.name, returns, function.implements)
+        found += [(each, host) for each in (target, reducing(target)) if each is not None]
     if not found:
         raise HostUnknownError("the stub registers nothing, and no dispatch row names one of its functions")
     return found

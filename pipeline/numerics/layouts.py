@@ -20,6 +20,7 @@ _STRETCH = 6  # A step of 2 times a step of 3: the most that a layout stretches 
 _ROW_APART = (1 << 31) + 7  # elements
 _UNRESERVED = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | (0x4000 if sys.platform == "linux" else 0)  # MAP_NORESERVE
 POISON = 0xA5
+RESIZED = "to be resized"
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,13 @@ def place_output(
 ) -> Placed:
     """Poison of the given shape and layout; `spacious` when another operand lies wider than this one.
 
-    Then strides taken from that operand still end within the buffer.
+    Then strides taken from that operand still end within the buffer. One that is "to be resized" has no elements yet.
     """
     if layout == "vast":
         return _vast(tuple(shape), dtype)
+    if layout == RESIZED:
+        buffer = poisoned(torch.Size(shape).numel() + 2 * _PAD, dtype)
+        return Placed(buffer[_PAD:_PAD], buffer)
     steps = [2 if layout == "stepped" else 1 for _ in shape]
     if layout == "stepped" and len(shape) > 1:
         steps[-1] = 3

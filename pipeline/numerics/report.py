@@ -35,6 +35,7 @@ _HINTS = {
     "numerics/inactive-lane": "run full simdgroups, or as many of them as there are lanes",
     "numerics/helper-limit": "this version's exec helper cannot do better",
     "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
+    "numerics/refuses": "serve it, or refuse the dtype as a whole",
     "numerics/raises": "give the helper or encoder what the kernel takes, in its order",
     "numerics/unwritten": "check the number of threads, and the last elements where each thread takes several",
     "numerics/out-of-bounds": "check the strides of the output and the number of threads",

@@ -1,0 +1,105 @@
+"""The paths through host functions: reductions, optional operands, outputs without their shape yet, calls refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.findings import Outcome
+from pipeline.numerics.check import run
+from pipeline.numerics.job import Job
+from pipeline.numerics.result import NumericsResult
+
+ROOT = Path(__file__).parent.parent
+KERNEL = (ROOT / "kernels/binary_cross_entropy.metal").read_text()
+
+HOST = """
+Tensor& binary_cross_entropy_out_mps(
+    const Tensor& input, const Tensor& target, const std::optional<Tensor>& weight, int64_t reduction, Tensor& loss) {
+  TORCH_CHECK(input.scalar_type() == kFloat && target.scalar_type() == kFloat, "float only");
+  resize_output(loss, reduction == Reduction::None ? input.sizes() : IntArrayRef{});
+  Tensor each = reduction == Reduction::None ? loss : at::empty_like(input);
+  auto iter = TensorIteratorConfig()
+                  .add_owned_output(at::squeeze(each))
+                  .add_owned_const_input(at::squeeze(input))
+                  .add_owned_const_input(at::squeeze(target))
+                  .build();
+  lib.exec_binary_kernel(iter, "binary_cross_entropy");
+  if (weight.has_value() && weight->defined()) {
+    each.mul_(*weight);
+  }
+  if (reduction == Reduction::Mean) {
+    at::mean_out(loss, each, IntArrayRef{});
+  } else if (reduction == Reduction::Sum) {
+    at::sum_out(loss, each, IntArrayRef{});
+  }
+  return loss;
+}
+
+Tensor binary_cross_entropy_mps(
+    const Tensor& input, const Tensor& target, const std::optional<Tensor>& weight, int64_t reduction) {
+  auto loss = at::empty({0}, input.options());
+  return binary_cross_entropy_out_mps(input, target, weight, reduction, loss);
+}
+"""
+
+JOB = Job("binary_cross_entropy", KERNEL, HOST, dtypes=("float32",))
+
+
+def shown(result: NumericsResult) -> str:
+    return "\n".join(map(str, result.result.findings))
+
+
+def changed(old: str, new: str) -> Job:
+    assert HOST.count(old) == 1
+    return replace(JOB, stub=HOST.replace(old, new))
+
+
+def test_a_right_host_function_passes() -> None:
+    result = run(JOB)
+    assert result.result.outcome is Outcome.PASSED, shown(result)
+
+
+FAULTS = [
+    ("at::mean_out", "at::sum_out", "numerics/value"),
+    ("at::sum_out(loss, each, IntArrayRef{});", "", "numerics/"),
+    ("reduction == Reduction::Sum", "reduction == Reduction::None", "numerics/"),
+    ("each.mul_(*weight);", "", "numerics/value"),
+    ("each.mul_(*weight);", "loss.mul_(*weight);", "numerics/"),
+    ("  resize_output(loss, reduction == Reduction::None ? input.sizes() : IntArrayRef{});\n", "", "numerics/"),
+    ('"float only");', '"float only");\n  TORCH_CHECK(input.dim() < 3, "rows only");', "numerics/refuses"),
+    ('"float only");', '"float only");\n  TORCH_CHECK(!weight.has_value(), "no weight");', "numerics/refuses"),
+    ('"float only");', '"float only");\n  TORCH_CHECK(reduction != Reduction::Sum, "no sum");', "numerics/refuses"),
+    ('"float only");', '"float only");\n  TORCH_CHECK(input.is_contiguous(), "dense only");', "numerics/refuses"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "rule"), FAULTS)
+def test_a_fault_on_one_path_of_a_host_function_is_flagged(old: str, new: str, rule: str) -> None:
+    result = run(changed(old, new))
+    assert result.result.outcome is Outcome.FAILED
+    assert any(each.rule.startswith(rule) for each in result.result.findings), shown(result)
+
+
+def test_a_refused_call_is_told_with_what_the_host_said() -> None:
+    result = run(changed('"float only");', '"float only");\n  TORCH_CHECK(input.dim() < 3, "rows only");'))
+    said = [each.message for each in result.result.findings if each.rule == "numerics/refuses"]
+    assert any("refused: rows only" in each for each in said), shown(result)
+
+
+def test_a_whole_dtype_may_be_refused() -> None:
+    result = run(replace(JOB, dtypes=("float32", "float16")))
+    assert result.result.outcome is Outcome.PASSED, shown(result)
+
+
+
+
+def test_an_output_that_is_not_given_its_shape_is_flagged() -> None:
+    kernel, stub = (ROOT / "kernels/glu_backward.metal").read_text(), (ROOT / "stubs/glu_backward.mm").read_text()
+    right = "  grad_input.resize_as_(self);\n"
+    assert stub.count(right) == 1
+    wrong = stub.replace(right, "")
+    result = run(Job("glu_backward", kernel, wrong, dtypes=("float32",)))
+    assert result.result.outcome is Outcome.FAILED, shown(result)
