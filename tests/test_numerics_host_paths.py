@@ -94,8 +94,6 @@ def test_a_whole_dtype_may_be_refused() -> None:
     assert result.result.outcome is Outcome.PASSED, shown(result)
 
 
-
-
 def test_an_output_that_is_not_given_its_shape_is_flagged() -> None:
     kernel, stub = (ROOT / "kernels/glu_backward.metal").read_text(), (ROOT / "stubs/glu_backward.mm").read_text()
     right = "  grad_input.resize_as_(self);\n"
