@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pipeline.findings import Outcome
 from pipeline.numerics.check import run
 from pipeline.numerics.job import Job
@@ -134,3 +136,52 @@ Tensor relu_mps(const Tensor& self) {
     assert right.result.outcome is Outcome.PASSED, shown(right)
     wrong = relu(stub, kernel)
     assert any("wrote into self" in each for each in messages(wrong, "numerics/out-of-bounds")), shown(wrong)
+
+
+MASKED_FILL = (
+    HEAD
+    + """
+kernel void masked_fill_float(
+    device float* self [[buffer(0)]],
+    constant bool* mask [[buffer(1)]],
+    constant float& value [[buffer(2)]],
+    uint i [[thread_position_in_grid]]) {
+  if (mask[i]) {
+    self[i] = value;
+  }
+}
+"""
+)
+MASKED_FILL_STUB = """
+Tensor& masked_fill__mps(Tensor& self, const Tensor& mask, const Scalar& value) {
+  TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == kFloat, "other dtypes");
+  TORCH_CHECK(mask.scalar_type() == kBool, "masks are bool");
+  if (self.numel() == 0) {
+    return self;
+  }
+  const auto whole = mask.expand_as(self).contiguous();
+  auto filled = self.contiguous();
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync(stream->queue(), ^() {
+    auto encoder = stream->commandEncoder();
+    auto pipeline = lib.getPipelineStateForFunc("masked_fill_float");
+    [encoder setComputePipelineState:pipeline];
+    mtl_setArgs(encoder, filled, whole, value.to<float>());
+    mtl_dispatch1DJob(encoder, pipeline, filled.numel());
+  });
+  if (!filled.is_same(self)) {
+    self.copy_(filled);
+  }
+  return self;
+}
+"""
+
+
+def test_an_operand_that_is_always_a_mask_is_one_in_every_case() -> None:
+    job = Job("masked_fill", MASKED_FILL, MASKED_FILL_STUB, dtypes=("float32",))
+    right = run(job)
+    assert right.result.outcome is Outcome.PASSED and right.data["elements"] > 1000, shown(right)
+    keeps_nan = MASKED_FILL.replace("if (mask[i])", "if (mask[i] && self[i] == self[i])")
+    assert messages(run(replace(job, kernel=keeps_nan)), "numerics/nan")
+    not_copied = MASKED_FILL_STUB.replace("if (!filled.is_same(self))", "if (filled.is_same(self))")
+    assert messages(run(replace(job, stub=not_copied)), "numerics/value")

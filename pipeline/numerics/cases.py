@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,6 +134,12 @@ def scalar_operands(target: Target, dtype: torch.dtype, scalars: dict[str, Any])
         tensors = [number.clone() if index == position else column for index in range(len(target.inputs))]
         case = _case(target, scalars, tensors, f"CPU operand {position}", plain_only=True)
         yield replace(case, cpu_scalars=frozenset({name}))
+
+
+def of_kinds(target: Target, case: Case, kinds: Mapping[str, torch.dtype]) -> Case:
+    """The case with these operands in dtypes of their own."""
+    changed = {name: case.arguments[name].to(dtype) for name, dtype in kinds.items()}
+    return replace(case, arguments=target.refreshed({**case.arguments, **changed})) if changed else case
 
 
 def mixed(target: Target, scalars: dict[str, Any]) -> Iterator[Case]:

@@ -148,8 +148,9 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
     for dtype in dtypes:
         progress(f"{target.overload} on {dtype}")
         if target.pointwise:
+            kinds = _kinds(target, calls[dtype], dtype)
             for case in _pointwise(target, dtype, sets, extra):
-                session.try_case(case)
+                session.try_case(cases.of_kinds(target, case, kinds))
         for case in _sampled(target, calls[dtype]):
             session.try_case(case)
         _try_changed(session, calls[dtype], long)
@@ -210,6 +211,17 @@ def _pointwise(
             if dtype.is_floating_point or dtype.is_complex:
                 for changed in variations(target, scalars):
                     yield from cases.specials(target, dtype, changed)
+
+
+def _kinds(target: Target, calls: Sequence[Recorded], dtype: torch.dtype) -> dict[str, torch.dtype]:
+    """Operands that have another dtype in all of OpInfo's calls: conditions, masks, counts."""
+    found = {}
+    for name in dict.fromkeys(target.inputs):
+        given = [call.arguments[name] for call in calls]
+        seen = {each.dtype for each in given if isinstance(each, torch.Tensor)}
+        if len(seen) == 1 and dtype not in seen:
+            found[name] = seen.pop()
+    return found
 
 
 def _sampled(target: Target, calls: Sequence[Recorded]) -> Iterator[Case]:
