@@ -162,8 +162,8 @@ def test_dispatch_macros_bind_scalar_t_and_refuse_the_rest(kernels: Kernels) -> 
       });
       return found;
     }"""
-    for dtype, wanted in ((torch.int32, 300), (torch.uint8, 44), (torch.int8, 44), (torch.bool, 1)):
-        assert value(text, kernels, iterator(X.to(dtype), X.to(dtype)), Scalar(300)) == wanted
+    for dtype, wanted in ((torch.int32, 100), (torch.uint8, 100), (torch.int8, 100), (torch.bool, 1)):
+        assert value(text, kernels, iterator(X.to(dtype), X.to(dtype)), Scalar(100)) == wanted
     with pytest.raises(CheckFailedError, match="x_mps not implemented for 'Float'"):
         value(text, kernels, iterator(X, X), Scalar(300))
 
@@ -382,3 +382,106 @@ def test_python_values_become_what_a_stub_holds() -> None:
     assert from_python(torch.float16) is Dtype.FLOAT16
     found = from_python([1, 2])
     assert isinstance(found, Array) and found.integers() == [1, 2]
+
+
+OWN_OR_SHARED = [
+    ("int64_t a = 1; int64_t& b = a; b += 4; return a;", 5),
+    ("int64_t a = 1; int64_t b = a; b += 4; return a;", 1),
+    ("int64_t a = 1; auto& b = a; a = 7; return b;", 7),
+    ("std::array<int64_t, 2> a = {1, 2}; auto& b = a[1]; b = 9; return a[0] * 10 + a[1];", 19),
+    ("std::array<int64_t, 2> a = {1, 2}; auto b = a; b[0] = 9; return a[0];", 1),
+    ("std::array<int64_t, 2> a = {1, 2}; auto& b = a; b[0] = 9; return a[0];", 9),
+    ("std::vector<int64_t> a; auto b = a; a.push_back(1); b = a; a.push_back(1); return a.size() * 10 + b.size();", 21),
+    ("std::array<int64_t, 3> a = {1, 2, 3}; for (auto& x : a) { x *= 2; } return a[0] + a[1] + a[2];", 12),
+    ("std::array<int64_t, 3> a = {1, 2, 3}; for (auto x : a) { x *= 2; } return a[0] + a[1] + a[2];", 6),
+    ("int64_t a = 1; const auto f = [a] { return a; }; a = 5; return f();", 1),
+    ("int64_t a = 1; const auto f = [=]() { return a; }; a = 5; return f();", 1),
+    ("int64_t a = 1; const auto f = [&] { return a; }; a = 5; return f();", 5),
+    ("int64_t a = 1; const auto f = [&a] { a = 8; }; f(); return a;", 8),
+    ("int64_t a = 1; auto f = [a]() mutable { return ++a; }; f(); return f() * 10 + a;", 31),
+    ("int64_t a = 1; int64_t& r = a; const auto f = [r] { return r; }; a = 5; return f();", 1),
+    ("int64_t a = 1; bump(a); bump(a); return a;", 3),
+    ("int64_t a = 1; raised(a); return a;", 1),
+    ("std::array<int64_t, 2> a = {1, 2}; bump(a[1]); return a[1];", 3),
+    ("std::array<int64_t, 2> a = {1, 2}; widened(a); return a[0];", 1),
+]
+
+
+@pytest.mark.parametrize(("body", "wanted"), OWN_OR_SHARED)
+def test_copies_are_copies_and_references_refer(body: str, wanted: int, kernels: Kernels) -> None:
+    functions = """
+    static void bump(int64_t& x) { x += 1; }
+    static int64_t raised(int64_t x) { x += 1; return x; }
+    static void widened(std::array<int64_t, 2> x) { x[0] = 7; }
+    """
+    assert value(f"{functions} int64_t f() {{ {body} }}", kernels) == wanted
+
+
+CONVERTED = [
+    ("return half_of(7);", 3),
+    ("return wrapped(5000000000);", 705032704),
+    ("const int64_t n = 5; const auto x = true ? 1 : n; return x * 3000000000;", 3000000000),
+    ("const double d = 2.5; const auto x = true ? 1 : d; return (x / 2) * 10;", 5),
+    ("const uint32_t n = 1; const auto x = true ? -1 : n; return x > 0 ? 1 : 2;", 1),
+    ("const uint8_t x = 1; return -x;", -1),
+    ("const bool x = true; return -x;", -1),
+    ("const uint32_t n = 2; return -n > 0 ? 1 : 2;", 1),
+    ("const uint32_t n = 2; const int m = 3; return n - m > 0 ? 1 : 2;", 1),
+    ("const uint32_t n = 65536; return n * n;", 0),
+    ("const int m = -1; const uint32_t n = 1; return m < n ? 1 : 2;", 2),
+    ("const int64_t m = -1; const uint32_t n = 1; return m < n ? 1 : 2;", 1),
+    ("std::vector<int8_t> a; a.push_back(300); return a[0];", 44),
+    ("Pair p{2.9, 1}; return p.count;", 2),
+    ("Pair p{1, 1}; p.count = 3.9; return p.count;", 3),
+    ("Pair p{1, 1}; auto q = p; q.count = 5; return p.count;", 1),
+    ("Pair p{1, 1}; auto& q = p.count; q = 6; return p.count;", 6),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "wanted"), CONVERTED)
+def test_numbers_take_the_type_that_cpp_gives_them(body: str, wanted: int, kernels: Kernels) -> None:
+    functions = """
+    struct Pair { int count; float other; };
+    static int64_t half_of(int64_t x) { return x * 0.5; }
+    static uint32_t wrapped(int64_t x) { return x; }
+    """
+    assert value(f"{functions} int64_t f() {{ {body} }}", kernels) == wanted
+
+
+def test_a_choice_between_a_number_and_a_size_has_the_type_of_the_size(kernels: Kernels) -> None:
+    body = "const auto size = x.dim() == 0 ? 1 : x.size(0); return size;"
+    found = run(f"auto f(const Tensor& x) {{ {body} }}", "f", [torch.tensor(1.0)], kernels)
+    assert isinstance(found, Number) and found.type == "int64_t"
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "fits"),
+    [
+        (300, "uint8_t", False),
+        (-1, "uint8_t", True),
+        (-300, "uint8_t", False),
+        (-1.0, "uint8_t", False),
+        (200, "int8_t", False),
+        (2**40, "int", False),
+        (2.5, "int64_t", True),
+        (1e300, "float", False),
+        (float("inf"), "float", True),
+        (float("inf"), "int64_t", False),
+        (float("nan"), "int64_t", False),
+        (1e5, "half", False),
+        (5, "bool", True),
+        (True, "int8_t", True),
+    ],
+)
+def test_scalars_refuse_what_a_type_does_not_hold(number: float, kind: str, fits: bool) -> None:
+    if fits:
+        Scalar(number).to(kind)
+        return
+    with pytest.raises(CheckFailedError, match="without overflow"):
+        Scalar(number).to(kind)
+
+
+def test_overloads_that_types_alone_tell_apart_are_not_guessed(kernels: Kernels) -> None:
+    text = "static int g(int x) { return 1; } static int g(float x) { return 2; } int64_t f() { return g(2.5f); }"
+    with pytest.raises(NotUnderstoodError, match="which g of 1 arguments"):
+        run(text, "f", [], kernels)

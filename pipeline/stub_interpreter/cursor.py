@@ -20,6 +20,7 @@ class Cursor:
         self.path = path
         self.tokens = tokenize(text, path)
         self.position = 0
+        self.changeable = False  # whether the type read last is a reference to what may be changed
 
     @property
     def token(self) -> Token:
@@ -87,8 +88,9 @@ class Cursor:
     def try_type(self) -> str | None:
         """A type read from here, normalized; None, without having moved, when there is none."""
         start = self.position
+        constant = False
         while self.token.text in _QUALIFIERS:
-            self.next()
+            constant |= self.next().text == "const"
         if self.token.text in _COMPOUND:
             words = []
             while self.token.text in _COMPOUND:
@@ -100,8 +102,10 @@ class Cursor:
                 self.position = start
                 return None
             name = path
+        signs = []
         while self.at("const", "*", "&", "&&"):
-            self.next()
+            signs.append(self.next().text)
+        self.changeable = not constant and "const" not in signs and signs[-1:] in (["&"], ["&&"])
         return normalized(name)
 
     def try_path(self) -> str | None:

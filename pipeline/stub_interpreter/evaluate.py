@@ -6,17 +6,21 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.stub_interpreter import numbers, syntax
 from pipeline.stub_interpreter.cursor import normalized
-from pipeline.stub_interpreter.errors import NotUnderstoodError
+from pipeline.stub_interpreter.errors import CheckFailedError, NotUnderstoodError
 from pipeline.stub_interpreter.numbers import Number, canonical, convert
 from pipeline.stub_interpreter.types import TYPE_NAMES, Macro, Types
-from pipeline.stub_interpreter.values import MISSING, Array, Memory, Missing, Scalar, Struct
+from pipeline.stub_interpreter.values import MISSING, Alias, Array, Memory, Missing, Scalar, Struct, copied
+
+_COUNTS = {"size", "stride", "numel", "dim", "storage_offset"}
+_READS = {"to", "toDouble", "toFloat", "toInt", "toLong", "value_or", "value", "front", "back", "ndim", "element_size"}
+_PURE = {"min", "max", "abs", "clamp", "ceil_div", "round_up", "multiply_integers"}
 
 
 @dataclass
@@ -63,7 +67,24 @@ class Evaluator(Types):
         return MISSING if node.value is None else node.value
 
     def _conditional(self, node: syntax.Conditional, memory: Memory) -> object:
-        return self.evaluate(node.then if truth(self.evaluate(node.condition, memory)) else node.otherwise, memory)
+        first = truth(self.evaluate(node.condition, memory))
+        value = self.evaluate(node.then if first else node.otherwise, memory)
+        if not isinstance(value, Number):
+            return value
+        other = self._type_of(node.otherwise if first else node.then, memory)
+        return value if other is None else convert(value, numbers.common_type(value.type, other))
+
+    def _type_of(self, node: syntax.Expression, memory: Memory) -> str | None:
+        """The number type of an expression that is not evaluated; None where it is not known without doing so."""
+        if isinstance(node, syntax.Call) and isinstance(node.function, syntax.Member) and node.function.name in _COUNTS:
+            return "int64_t"
+        if not _is_plain(node):
+            return None
+        try:
+            value = self.evaluate(node, memory)
+        except (NotUnderstoodError, CheckFailedError):
+            return None
+        return value.type if isinstance(value, Number) else None
 
     def _step(self, node: syntax.Step, memory: Memory) -> object:
         before = self.evaluate(node.operand, memory)
@@ -86,7 +107,31 @@ class Evaluator(Types):
         raise NotUnderstoodError(f"the member {node.name}")
 
     def _lambda(self, node: syntax.Lambda, memory: Memory) -> object:
-        return Closure(node, memory)
+        if not node.copies:
+            return Closure(node, memory)
+        every = memory.every()
+        own = every if "=" in node.copies else {name: every[name] for name in node.copies if name in every}
+        return Closure(node, Memory({name: copied(self.referred(held)) for name, held in own.items()}, outer=memory))
+
+    def referred(self, held: object) -> object:
+        """What a name stands for that holds this: the value itself, or what a reference refers to."""
+        return self.evaluate(cast(syntax.Expression, held.node), held.memory) if isinstance(held, Alias) else held
+
+    def alias(self, node: syntax.Expression, memory: Memory) -> Alias | None:
+        """A reference to what an expression names now; None for one that names nothing."""
+        match node:
+            case syntax.Name():
+                scope = memory.find(node.path)
+                found = None if scope is None else scope.names[node.path]
+                return found if isinstance(found, Alias) else None if scope is None else Alias(node, scope)
+            case syntax.Index():
+                owner, at = self.evaluate(node.object, memory), self.evaluate(node.index, memory)
+                held = syntax.Index(node.line, syntax.Literal(node.line, owner), syntax.Literal(node.line, at))
+                return Alias(held, memory)
+            case syntax.Member():
+                owner = self.evaluate(node.object, memory)
+                return Alias(syntax.Member(node.line, syntax.Literal(node.line, owner), node.name), memory)
+        return None
 
     def _message(self, node: syntax.Message, memory: Memory) -> object:
         receiver = self.evaluate(node.receiver, memory)
@@ -96,7 +141,7 @@ class Evaluator(Types):
     def _named(self, node: syntax.Name, memory: Memory) -> object:
         scope = memory.find(node.path)
         if scope is not None:
-            return scope.names[node.path]
+            return self.referred(scope.names[node.path])
         for name in (node.path, node.path.rsplit("::", 1)[-1]):
             if name in self.constants:
                 return self.constants[name]
@@ -151,9 +196,12 @@ class Evaluator(Types):
                 if scope is None:
                     raise NotUnderstoodError(f"the name {target.path}")
                 before = scope.names[target.path]
+                if isinstance(before, Alias):
+                    self._store(cast(syntax.Expression, before.node), value, before.memory)
+                    return
                 if isinstance(before, Number) and isinstance(value, (Number, Dtype)):
                     value = convert(value, before.type)
-                scope.names[target.path] = value
+                scope.names[target.path] = copied(value)
             case syntax.Index():
                 items = self.evaluate(target.object, memory)
                 at = self.evaluate(target.index, memory)
@@ -164,7 +212,8 @@ class Evaluator(Types):
                 owner = self.evaluate(target.object, memory)
                 if not isinstance(owner, Struct) or target.name not in owner.members:
                     raise NotUnderstoodError(f"the member {target.name}")
-                owner.members[target.name] = value
+                number = isinstance(value, (Number, Dtype))
+                owner.members[target.name] = convert(value, owner.types[target.name]) if number else copied(value)
             case _:
                 raise NotUnderstoodError("an assignment to an expression")
 
@@ -192,6 +241,9 @@ class Evaluator(Types):
             macro = self.macros.get(function.path) or self.macros.get(function.path.split("_TYPES")[0])
             if macro is not None:
                 return self.macro(macro, [syntax.Name(node.line, function.path), *node.arguments], memory)
+        if isinstance(function, syntax.Name) and memory.find(function.path) is None and function.path in self.functions:
+            places = [self.alias(each, memory) or self.evaluate(each, memory) for each in node.arguments]
+            return self.call(function.path, places, tuple(self.resolved(each, memory) for each in function.template))
         arguments = [self.evaluate(each, memory) for each in node.arguments]
         if isinstance(function, syntax.Member):
             owner = self.evaluate(function.object, memory)
@@ -201,7 +253,7 @@ class Evaluator(Types):
             return self.invoke(self.evaluate(function, memory), arguments)
         scope = memory.find(function.path)
         if scope is not None:
-            return self.invoke(scope.names[function.path], arguments)
+            return self.invoke(self.referred(scope.names[function.path]), arguments)
         template = tuple(self.resolved(each, memory) for each in function.template)
         return self._function(normalized(function.path), template, arguments, memory)
 
@@ -246,7 +298,25 @@ def truth(value: object) -> bool:
 
 
 def _negated(value: Number) -> Number:
-    return numbers.fitted(-value.value, value.type)
+    return numbers.fitted(-value.value, numbers.promoted(value.type))
+
+
+def _is_plain(node: syntax.Expression) -> bool:
+    """Whether evaluating it changes nothing."""
+    match node:
+        case syntax.Literal() | syntax.Name():
+            return True
+        case syntax.Unary() | syntax.Cast():
+            return _is_plain(node.operand)
+        case syntax.Binary():
+            return _is_plain(node.left) and _is_plain(node.right)
+        case syntax.Conditional():
+            return all(map(_is_plain, (node.condition, node.then, node.otherwise)))
+        case syntax.Call(function=syntax.Member() as member):
+            return member.name in _READS and all(map(_is_plain, (member.object, *node.arguments)))
+        case syntax.Call(function=syntax.Name() as name):
+            return name.path.rsplit("::", 1)[-1] in _PURE and all(map(_is_plain, node.arguments))
+    return False
 
 
 def _same(left: object, right: object) -> bool:

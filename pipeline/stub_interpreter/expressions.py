@@ -80,11 +80,12 @@ class ExpressionParser(Cursor):
             kind = self.try_type()
             if kind is None:
                 raise self.error(f"expected a parameter, found {self.token.text!r}")
+            changeable = self.changeable
             self.accept("...")
             name = self.word() if self.token.kind == "word" else ""
             default = self.initializer() if self.accept("=") else None
             if not (kind == "void" and not name):
-                found.append(Parameter(kind, name, default))
+                found.append(Parameter(kind, name, default, changeable))
             self.accept(",")
         return tuple(found)
 
@@ -220,11 +221,12 @@ class ExpressionParser(Cursor):
         is_lambda = self.at("(", "{") and self._captures(start)
         self.position = start
         if is_lambda:
+            copies = self._copies(start)
             self.skip_brackets()
             parameters = self.parameters() if self.at("(") else ()
             self.accept("mutable")
             result = self.try_type() if self.accept("->") else None
-            return Lambda(line, parameters, self.body(), result)
+            return Lambda(line, parameters, self.body(), result, copies)
         self.expect("[")
         receiver = self._postfix(self._primary())
         selector, arguments = self.word(), []
@@ -244,6 +246,21 @@ class ExpressionParser(Cursor):
         return all(token.text in ("&", "=", ",", "this", "*") or token.kind == "word" for token in inside) and not any(
             first.kind == second.kind == "word" for first, second in itertools.pairwise(inside)
         )
+
+    def _copies(self, start: int) -> tuple[str, ...]:
+        """The captures at `start` that are no references."""
+        inside = [token.text for token in self.tokens[start : self._closing(start)]]
+        copies = tuple(
+            word
+            for before, word in itertools.pairwise(inside)
+            if before in ("[", ",") and word not in ("&", ",", "this", "*")
+        )
+        if "=" in copies and "&" in inside:
+            raise self.error("captures by value and by reference at once")
+        return copies
+
+    def _closing(self, start: int) -> int:
+        return next(at for at in range(start, len(self.tokens)) if self.tokens[at].text == "]")
 
 
 @cache

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pipeline.stub_interpreter import syntax
 from pipeline.stub_interpreter.errors import NotUnderstoodError
 from pipeline.stub_interpreter.evaluate import Closure, Evaluator, truth
+from pipeline.stub_interpreter.numbers import Number
 from pipeline.stub_interpreter.types import Macro, Native
-from pipeline.stub_interpreter.values import MISSING, Array, Memory
+from pipeline.stub_interpreter.values import MISSING, Alias, Array, Memory, copied
 
 _MOST_STEPS = 200_000
 
@@ -53,15 +54,25 @@ class Interpreter(Evaluator):
         candidates = [each for each in self.functions.get(name, []) if _accepts(each, len(arguments))]
         if not candidates:
             raise NotUnderstoodError(f"no function {name} of {len(arguments)} arguments", path=self.path or None)
+        if len(candidates) > 1:
+            raise NotUnderstoodError(f"which {name} of {len(arguments)} arguments is called", path=self.path or None)
         function = candidates[0]
         memory = Memory(types=dict(zip(function.template, template, strict=False)))
         for index, parameter in enumerate(function.parameters):
             if index < len(arguments):
-                memory.names[parameter.name] = self.converted(parameter.type, arguments[index], memory)
+                memory.names[parameter.name] = self._given(parameter, arguments[index], memory)
             elif parameter.default is not None:
                 memory.names[parameter.name] = self.evaluate(parameter.default, memory)
         left = self._block(function.body, memory)
-        return left.value if left is not None else None
+        return None if left is None else self.converted(function.result, left.value, memory)
+
+    def _given(self, parameter: syntax.Parameter, argument: object, memory: Memory) -> object:
+        """What a parameter holds: the argument's place where it refers to that, else a value of its own."""
+        if not isinstance(argument, Alias):
+            return copied(self.converted(parameter.type, argument, memory))
+        if parameter.changeable:
+            return argument
+        return copied(self.converted(parameter.type, self.referred(argument), memory))
 
     def invoke(self, function: object, arguments: Sequence[object]) -> object:
         """Call a lambda."""
@@ -69,7 +80,7 @@ class Interpreter(Evaluator):
             raise NotUnderstoodError(f"{type(function).__name__} is called")
         memory = Memory(outer=function.memory)
         for parameter, value in zip(function.node.parameters, arguments, strict=False):
-            memory.names[parameter.name] = self.converted(parameter.type, value, memory)
+            memory.names[parameter.name] = copied(self.converted(parameter.type, value, memory))
         left = self._block(function.node.body, memory)
         value = left.value if left is not None else None
         return value if function.node.result is None else self.converted(function.node.result, value, memory)
@@ -133,21 +144,29 @@ class Interpreter(Evaluator):
         return None
 
     def _declare(self, statement: syntax.Declare, memory: Memory) -> None:
+        place = self.alias(statement.value, memory) if statement.changeable and statement.value is not None else None
+        if place is not None and len(statement.names) == 1:
+            memory.names[statement.names[0]] = place
+            return
         value = MISSING if statement.value is None else self.evaluate(statement.value, memory)
         if len(statement.names) > 1:
             items = value.items if isinstance(value, Array) else list(value) if isinstance(value, tuple) else []
             memory.names.update(zip(statement.names, items, strict=True))
             return
-        memory.names[statement.names[0]] = self.converted(statement.type, value, memory)
+        memory.names[statement.names[0]] = copied(self.converted(statement.type, value, memory))
 
     def _for_each(self, statement: syntax.ForEach, memory: Memory) -> _Left | None:
         items = self.evaluate(statement.items, memory)
         if not isinstance(items, Array):
             raise self.error("a loop over something that is no list", statement)
-        for item in items.items:
+        held = syntax.Literal(statement.line, items)
+        for index, item in enumerate(items.items):
             inner = Memory(outer=memory)
-            if len(statement.names) == 1:
-                inner.names[statement.names[0]] = item
+            if len(statement.names) == 1 and statement.changeable:
+                at = syntax.Literal(statement.line, Number(index, "int64_t"))
+                inner.names[statement.names[0]] = Alias(syntax.Index(statement.line, held, at), memory)
+            elif len(statement.names) == 1:
+                inner.names[statement.names[0]] = copied(item)
             elif isinstance(item, tuple):
                 inner.names.update(zip(statement.names, item, strict=True))
             left = self._execute(statement.body, inner)

@@ -129,7 +129,7 @@ def _of_array(owner: Array, name: str, rest: Sequence[object]) -> object:
         case "back":
             return owner.items[-1]
         case "push_back" | "emplace_back":
-            owner.items.append(rest[0])
+            owner.items.append(convert(rest[0], owner.element) if owner.element else rest[0])
             return MISSING
         case "equals":
             other = rest[0]

@@ -67,6 +67,7 @@ _OF_DTYPE = {
     Dtype.COMPLEX64: "complex<float>",
     Dtype.COMPLEX128: "complex<double>",
 }
+_TORCH = {"half": torch.float16, "bfloat": torch.bfloat16, "float": torch.float32, "double": torch.float64}
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _DTYPE_OF = {name: dtype for dtype, name in _OF_DTYPE.items()}
 
@@ -150,6 +151,25 @@ def fitted(raw: complex | float | int | bool, name: str) -> Number:
     return Number(whole, name)
 
 
+def overflows(number: Number, name: str) -> bool:
+    """Whether c10::checked_convert refuses: beyond the type, infinity apart, or below minus the range of an unsigned.
+
+    From c10/util/TypeCast.h; bool takes any number and goes everywhere.
+    """
+    if "bool" in (name, number.type):
+        return False
+    for part in (number.value.real, number.value.imag):
+        if name in _INTEGERS:
+            _, size, signed = _INTEGERS[name]
+            most = (1 << (8 * size - signed)) - 1
+            least = -most - 1 if signed else 0 if number.type in _FLOATS else -most
+            if not math.isfinite(part) or not least <= part <= most:
+                return True
+        elif math.isfinite(part) and abs(part) > torch.finfo(_TORCH[_COMPLEX.get(name, name)]).max:
+            return True
+    return False
+
+
 def encode(value: complex | float | int | bool, name: str) -> bytes:
     if name in _COMPLEX:
         return encode(value.real, _COMPLEX[name]) + encode(value.imag, _COMPLEX[name])
@@ -179,19 +199,20 @@ def common_type(left: str, right: str) -> str:
         if set(floats) == {"half", "bfloat"}:
             return "float"
         return max(floats, key=lambda name: _FLOATS[name])
-    left, right = _promoted(left), _promoted(right)
+    left, right = promoted(left), promoted(right)
     size = max(_INTEGERS[left][1], _INTEGERS[right][1])
     unsigned = any(not _INTEGERS[each][2] for each in (left, right) if _INTEGERS[each][1] == size)
     return {(4, True): "uint32_t", (4, False): "int", (8, True): "uint64_t", (8, False): "int64_t"}[size, unsigned]
 
 
-def _promoted(name: str) -> str:
-    return name if _INTEGERS[name][1] >= 4 else "int"
+def promoted(name: str) -> str:
+    """What arithmetic on one number of a type gives."""
+    return "int" if name in _INTEGERS and _INTEGERS[name][1] < 4 else name
 
 
 def arithmetic(sign: str, left: Number, right: Number) -> Number:
     """`left sign right` for + - * / % & | ^ << >>. Raises NotUnderstoodError where C++ would be undefined."""
-    name = _promoted(left.type) if sign in ("<<", ">>") else common_type(left.type, right.type)
+    name = promoted(left.type) if sign in ("<<", ">>") else common_type(left.type, right.type)
     a, b = convert(left, name).value, convert(right, name).value
     if sign in ("+", "-", "*"):
         result = a + b if sign == "+" else a - b if sign == "-" else a * b

@@ -201,13 +201,13 @@ class Parser(ExpressionParser):
     def _for(self, line: int) -> Statement:
         self.expect("(")
         start = self.position
-        kind = self.try_type()
+        kind, changeable = self.try_type(), self.changeable
         if kind is not None:
             names = self._names()
             if names and self.accept(":"):
                 items = self.initializer()
                 self.expect(")")
-                return ForEach(line, names, items, self._nested())
+                return ForEach(line, names, items, self._nested(), changeable)
         self.position = start
         first = self.statement()
         condition = None if self.at(";") else self.expression()
@@ -229,7 +229,7 @@ class Parser(ExpressionParser):
     def _declaration(self, line: int) -> Statement | None:
         """`type name ...;`, or None without having moved."""
         start = self.position
-        kind = self.try_type()
+        kind, changeable = self.try_type(), self.changeable
         binds = kind == "auto" and self.at("[")
         if kind is None or not (binds or (self.token.kind == "word" and self.peek().text in _AFTER_NAME)):
             self.position = start
@@ -237,7 +237,7 @@ class Parser(ExpressionParser):
         found: list[Statement] = []
         while True:
             names = self._names()
-            found.append(Declare(line, kind, names, self._value(kind)))
+            found.append(Declare(line, kind, names, self._value(kind), changeable))
             if not self.accept(","):
                 break
         self.expect(";")

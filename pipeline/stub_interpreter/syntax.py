@@ -105,20 +105,25 @@ class Index(Node):
 
 @dataclass(frozen=True)
 class Parameter:
-    """`type` is normalized; `default` is for functions alone."""
+    """`type` is normalized; `default` is for functions alone; `changeable` tells that it refers to the argument."""
 
     type: str
     name: str
     default: Expression | None = None
+    changeable: bool = False
 
 
 @dataclass(frozen=True)
 class Lambda(Node):
-    """A C++ lambda or an Objective-C block; both see the names around them."""
+    """A C++ lambda or an Objective-C block; both see the names around them, and lambdas have copies of `copies`.
+
+    `=` among the copies stands for every name.
+    """
 
     parameters: tuple[Parameter, ...]
     body: Block
     result: str | None = None
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,11 +156,15 @@ Expression = (
 
 @dataclass(frozen=True)
 class Declare(Node):
-    """`type name = value;`; several names for a structured binding. `type` is `auto` or normalized."""
+    """`type name = value;`; several names for a structured binding. `type` is `auto` or normalized.
+
+    `changeable` tells that the name is another one for what `value` names.
+    """
 
     type: str
     names: tuple[str, ...]
     value: Expression | None
+    changeable: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,6 +189,7 @@ class ForEach(Node):
     names: tuple[str, ...]
     items: Expression
     body: Statement
+    changeable: bool = False
 
 
 @dataclass(frozen=True)

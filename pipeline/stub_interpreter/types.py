@@ -89,5 +89,8 @@ class Types(ABC):
         if len(items) > len(struct.fields):
             raise NotUnderstoodError(f"{len(items)} values for the {len(struct.fields)} members of {struct.name}")
         filled = [*items, *(Number(0, "int") for _ in range(len(struct.fields) - len(items)))]
-        members = dict(zip(types, filled, strict=True))
+        members = {
+            name: convert(value, kind) if isinstance(value, (Number, Dtype)) else value
+            for (name, kind), value in zip(types.items(), filled, strict=True)
+        }
         return Struct(struct.name, members, types)

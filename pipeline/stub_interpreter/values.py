@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import torch
 
 from pipeline.exec_kernel.dtypes import Dtype
-from pipeline.stub_interpreter.errors import NotUnderstoodError
-from pipeline.stub_interpreter.numbers import Number, convert, encode, fitted, size_of, type_of_dtype
+from pipeline.stub_interpreter.errors import CheckFailedError, NotUnderstoodError
+from pipeline.stub_interpreter.numbers import Number, convert, encode, fitted, overflows, size_of, type_of_dtype
 
 SCALAR_TYPES = {
     "Float": Dtype.FLOAT32,
@@ -39,9 +39,11 @@ class Scalar:
     value: complex | float | int | bool
 
     def to(self, name: str) -> Number:
-        """`.to<T>()`. Raises NotUnderstoodError for a complex value read as a real one, as PyTorch raises."""
+        """`.to<T>()`. Raises NotUnderstoodError for a complex value read as a real one, CheckFailedError beyond T."""
         if isinstance(self.value, complex) and not name.startswith("complex") and self.value.imag:
             raise NotUnderstoodError(f"value cannot be converted to {name} without losing its imaginary part")
+        if overflows(self.number, name):
+            raise CheckFailedError(f"value cannot be converted to type {name} without overflow")
         return convert(self.number, name)
 
     @property
@@ -147,6 +149,23 @@ class Limits:
     type: str
 
 
+@dataclass(frozen=True)
+class Alias:
+    """A reference: another name for what an expression names in `memory`."""
+
+    node: object
+    memory: Memory
+
+
+def copied(value: object) -> object:
+    """A variable's own copy of what it is initialized with; tensors and iterators are shared, as in C++."""
+    if isinstance(value, Array):
+        return Array([copied(each) for each in value.items], value.element)
+    if isinstance(value, Struct):
+        return Struct(value.name, {name: copied(each) for name, each in value.members.items()}, value.types)
+    return value
+
+
 @dataclass(slots=True)
 class Memory:
     """Names and what they hold, inner scopes first."""
@@ -162,6 +181,10 @@ class Memory:
                 return scope
             scope = scope.outer
         return None
+
+    def every(self) -> dict[str, object]:
+        """All names that can be seen from here."""
+        return {**({} if self.outer is None else self.outer.every()), **self.names}
 
     def type(self, name: str) -> str | None:
         scope: Memory | None = self
