@@ -94,10 +94,40 @@ def test_a_whole_dtype_may_be_refused() -> None:
     assert result.result.outcome is Outcome.PASSED, shown(result)
 
 
-def test_an_output_that_is_not_given_its_shape_is_flagged() -> None:
-    kernel, stub = (ROOT / "kernels/glu_backward.metal").read_text(), (ROOT / "stubs/glu_backward.mm").read_text()
-    right = "  grad_input.resize_as_(self);\n"
-    assert stub.count(right) == 1
-    wrong = stub.replace(right, "")
-    result = run(Job("glu_backward", kernel, wrong, dtypes=("float32",)))
+OURS = [
+    # Outputs that have no elements yet, and what is returned of them.
+    ("glu_backward", "  grad_input.resize_as_(self);\n", "", "numerics/"),
+    ("log_sigmoid_forward", "forward_as_tuple(output, buffer)", "forward_as_tuple(buffer, output)", "numerics/raises"),
+    # Nothing to compute.
+    ("vdot", "if (self.numel() == 0) {", "if (false) {", "numerics/"),
+    ("vdot", "at::empty({}, self.options()).zero_()", "at::empty({}, self.options())", "numerics/value"),
+    ("where", "iter.numel() == 0", "false", "numerics/raises"),
+    # No dimension.
+    ("softmax_backward", "y.dim() == 0 ? 1 : y.size(wrap_dim)", "y.size(wrap_dim)", "numerics/refuses"),
+    # Lazy conjugates.
+    ("vdot", "self.resolve_conj()", "self", "numerics/value"),
+    ("vdot", "other.resolve_conj()", "other", "numerics/value"),
+    # More dimensions than OpInfo's calls have, in offsets beyond 32 bits.
+    ("isin", "exec_isin(part, test_elements, invert);", "exec_isin(part, test_elements, !invert);", "numerics/value"),
+    # Calls, operands and dtypes refused.
+    ("bincount", "self.dim() == 1 && self.numel() == 0", "self.dim() == 2 && self.numel() == 0", "numerics/refuses"),
+    ("bincount", "weights->size(0) == self.size(0)", "weights->size(0) != self.size(0)", "numerics/refuses"),
+    ("weight_norm", "g.scalar_type() == v.scalar_type()", "g.scalar_type() != v.scalar_type()", "numerics/"),
+]
+
+
+@pytest.mark.parametrize(("operator", "old", "new", "rule"), OURS)
+def test_a_fault_on_one_path_of_ours_is_flagged(operator: str, old: str, new: str, rule: str) -> None:
+    kernel, stub = (ROOT / f"kernels/{operator}.metal").read_text(), (ROOT / f"stubs/{operator}.mm").read_text()
+    assert stub.count(old) == 1
+    dtypes = {"vdot": ("complex64",), "isin": ("int32",), "bincount": ("int32",), "weight_norm": ("float16", "float32")}
+    result = run(Job(operator, kernel, stub.replace(old, new), dtypes=dtypes.get(operator, ("float32",))))
     assert result.result.outcome is Outcome.FAILED, shown(result)
+    assert any(each.rule.startswith(rule) for each in result.result.findings), shown(result)
+
+
+def test_what_the_cpu_demands_may_be_demanded() -> None:
+    """That the operands of a backward are contiguous, and of one dtype."""
+    kernel, stub = (ROOT / "kernels/weight_norm_backward.metal"), (ROOT / "stubs/weight_norm_backward.mm")
+    result = run(Job("weight_norm_backward", kernel.read_text(), stub.read_text(), dtypes=("float16",)))
+    assert result.result.outcome is Outcome.PASSED, shown(result)

@@ -27,11 +27,13 @@ def arrangements(
     *,
     asks_with_params: bool,
     spreads: Callable[[], bool],
+    resizes: bool,
 ) -> Iterator[Layout]:
     """Every layout that a case of these `tensors` is tried in.
 
     A host that `asks_with_params` never asks for some of the registered flavours, which are tried all the same.
-    `spreads` is asked whether offsets beyond 32 bits are worth trying.
+    `spreads` is asked whether offsets beyond 32 bits are worth trying. A host that `resizes` has no shared part of ATen
+    before it that gives outputs their shape.
     """
     arity = len(tensors)
     every = [Force(every_flavour=True)] if arity == 2 and asks_with_params else []
@@ -51,5 +53,9 @@ def arrangements(
         alike = all(each.shape == result.shape for each in tensors) and len(answers) == 1
         in_place = alike and first.dtype == result.dtype and target.takes_iterator and target.pointwise
         yield from layouts.small(arity, in_place)
+        if resizes:
+            yield Layout(("dense",) * arity, layouts.RESIZED)
+        if target.sees_conjugates and all(each.is_complex() for each in tensors):
+            yield from layouts.conjugated(arity)
         if builds.watched is not None and spreads():
             yield from layouts.vast(arity)

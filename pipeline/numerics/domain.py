@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -44,7 +44,7 @@ def accepts(target: Target, arguments: dict[str, Any]) -> bool:
     """Whether the CPU operator answers the call, and those answer that it takes arguments from."""
     try:
         evaluate(target, target.refreshed(arguments))
-    except (ReferenceRefusedError, RuntimeError):
+    except (ReferenceRefusedError, RuntimeError, IndexError):
         return False
     return True
 
@@ -137,9 +137,9 @@ def _halved(index: torch.Tensor, taken: Callable[[torch.Tensor], bool]) -> list[
     return kept
 
 
-def survives(target: Target, arguments: dict[str, Any]) -> bool:
+def survive(target: Target, calls: Sequence[dict[str, Any]]) -> bool:
     """Whether the CPU operator leaves its process alive, tried in a child: some divide by a size of 0."""
-    return not _died(lambda: evaluate(target, arguments))
+    return not _died(lambda: [accepts(target, arguments) for arguments in calls])
 
 
 def refused_everywhere(target: Target, arguments: dict[str, Any]) -> bool:

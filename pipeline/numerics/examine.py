@@ -15,6 +15,7 @@ from pipeline.numerics import cases
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.conventions import reducing, target_of_function, target_of_operator, targets_of_stub
+from pipeline.numerics.edges import edges
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
 from pipeline.numerics.recording import Recorded, recorded, refused
@@ -178,19 +179,21 @@ def _try_samples(session: Session, job: Job, progress: Progress) -> int:
 
 def _try_changed(session: Session, calls: Sequence[Recorded], long: Sequence[int]) -> None:
     """For what is not pointwise: the first call of each kind with more elements than OpInfo has, or in other dtypes."""
-    kinds: set[str] = set()
+    kinds: dict[str, Case] = {}
     for call in () if session.target.pointwise else calls:
         parts = (each.dim() if isinstance(each, torch.Tensor) else each for each in call.arguments.values())
-        kind = repr([*parts])
-        if kind not in kinds and len(kinds) < _KINDS:
-            target, case = session.target, Case(call.arguments, call.label)
-            for changed in (
-                *cases.enlarged(target, case, long, square=not kinds),
-                *cases.retyped(target, case),
-                *cases.from_the_last(target, case),
-            ):
-                session.try_case(changed)
-            kinds.add(kind)
+        if len(kinds) < _KINDS:
+            kinds.setdefault(repr([*parts]), Case(call.arguments, call.label))
+    target = session.target
+    for number, case in enumerate(kinds.values()):
+        for changed in (
+            *cases.enlarged(target, case, long, square=not number),
+            *cases.retyped(target, case),
+            *cases.from_the_last(target, case),
+        ):
+            session.try_case(changed)
+    for case in edges(target, [*kinds.values()]):
+        session.try_case(case)
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:

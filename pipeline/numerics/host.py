@@ -17,6 +17,7 @@ from pipeline.exec_kernel.names import Helper, Request
 from pipeline.exec_kernel.promotion import common_dtype
 from pipeline.numerics.targets import Target
 from pipeline.stub_interpreter.aten import from_python
+from pipeline.stub_interpreter.errors import FaultError
 from pipeline.stub_interpreter.iterators import TensorIterator
 from pipeline.stub_interpreter.stub import StubText
 from pipeline.stub_interpreter.values import Scalar
@@ -155,10 +156,14 @@ class StubHost:
     def run(self, kernels: Kernels, invocation: Invocation) -> tuple[list[Dispatched], tuple[torch.Tensor, ...]]:
         values = self.arguments(invocation)
         result, dispatched = self.text.run(self.function, values, kernels, invocation.force)
+        returned = result if isinstance(result, tuple) else () if result is None else (result,)
+        if not self.returns and any(
+            each is not output for each, output in zip(returned, invocation.outputs, strict=False)
+        ):
+            raise FaultError("it returns something else than the outputs that it was given")
         if not self.returns or invocation.target.in_place:
             return dispatched, ()
-        results = result if isinstance(result, tuple) else (result,)
-        return dispatched, tuple(each for each in results if isinstance(each, torch.Tensor))
+        return dispatched, tuple(each for each in returned if isinstance(each, torch.Tensor))
 
 
 def implied_host(target: Target, operator: str, host_names: Sequence[str]) -> PlainHost:

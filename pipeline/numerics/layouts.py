@@ -78,8 +78,11 @@ def place(values: torch.Tensor, layout: str, spacious: bool = False) -> Placed:
     """Copy `values` into a poisoned buffer.
 
     "dense", "stepped" (gaps in every dimension), "transposed", "expanded" (stride 0 in the first dimension, the values
-    of the first row), or "vast" (the rows more than 2**31 elements apart).
+    of the first row), "vast" (the rows more than 2**31 elements apart), or "conjugated" (dense, and a lazy conjugate).
     """
+    if layout == "conjugated":
+        stored = place(values.conj().resolve_conj(), "dense", spacious)
+        return Placed(stored.view.conj(), stored.buffer)
     empty = place_output(values.shape, values.dtype, layout, spacious)
     if layout == "expanded":
         empty.view[:1].copy_(values[:1])
@@ -201,6 +204,15 @@ def vast(arity: int) -> Iterator[Layout]:
             yield Layout((*dense[:position], "vast", *dense[position + 1 :]), "dense")
     yield Layout(("vast",) * arity, "dense")
     yield Layout(("vast",) * arity, "vast")
+
+
+def conjugated(arity: int) -> Iterator[Layout]:
+    """For operators that are given lazy conjugates as they are: in each operand and in all."""
+    for position in range(arity if arity > 1 else 0):
+        words = ["dense"] * arity
+        words[position] = "conjugated"
+        yield Layout(tuple(words), "dense")
+    yield Layout(("conjugated",) * arity, "dense")
 
 
 def castout(arity: int, *, several: bool, watched: bool) -> Iterator[Layout]:

@@ -6,13 +6,20 @@ from collections.abc import Iterator
 
 import torch
 
+from pipeline.errors import PipelineError
+from pipeline.exec_kernel.launch import HostRefusal
+from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
 from pipeline.numerics.failure import Failure, Run
+from pipeline.numerics.host import Invocation
 
 _Dtypes = tuple[tuple[str, torch.dtype], ...]
 
 
 class Refusals:
-    """A host may refuse dtypes, but not some of the calls in dtypes that it takes in others."""
+    """A host may refuse dtypes, but neither some of the calls in dtypes that it takes in others nor an operand.
+
+    Nor may it refuse a floating dtype by itself that it takes beside others.
+    """
 
     def __init__(self) -> None:
         self._taken: set[_Dtypes] = set()
@@ -21,12 +28,26 @@ class Refusals:
     def taken(self, run: Run) -> None:
         self._taken.add(_dtypes(run))
 
-    def refused(self, run: Run, message: str) -> None:
-        self._refused.setdefault(_dtypes(run), Failure("numerics/refuses", f"refused: {message}", run))
+    def refused(self, run: Run, invocation: Invocation, natural: torch.dtype, refusal: PipelineError) -> None:
+        """Note a refusal: not one of an exec helper, another output dtype, operands beyond 32 bits, or the CPU."""
+        if isinstance(refusal, HostRefusal) or run.layout.vast or invocation.outputs[0].dtype != natural:
+            return
+        try:
+            evaluate(invocation.target, invocation.arguments)
+        except ReferenceRefusedError:
+            return
+        self._refused.setdefault(_dtypes(run), Failure("numerics/refuses", f"refused: {refusal.message}", run))
 
     def failures(self) -> Iterator[Failure]:
-        """The first refused call of all dtypes in which other calls were taken."""
-        return (failure for dtypes, failure in self._refused.items() if dtypes in self._taken)
+        """The first call of each dtypes that was refused though others of its kind were taken."""
+        names = {name for taken in self._taken for name, _ in taken}
+        beside = {dtype for taken in self._taken for _, dtype in taken if dtype.is_floating_point}
+        for refused, failure in self._refused.items():
+            dtypes = {dtype for _, dtype in refused}
+            alone = len(dtypes) == 1 and dtypes <= beside
+            another = bool(names) and not {name for name, _ in refused} <= names
+            if refused in self._taken or alone or another:
+                yield failure
 
 
 def _dtypes(run: Run) -> _Dtypes:

@@ -195,9 +195,7 @@ class Session:
                 self.tally.refused.setdefault(self._dtypes_of(run.case.arguments), "the CPU lacks this dtype")
         except (HostRefusal, CheckFailedError, IterationError) as refusal:
             self.tally.refused.setdefault(self._dtypes_of(run.case.arguments), refusal.message)
-            cast_out = invocation.outputs[0].dtype != answers.dtype
-            if not (run.layout.vast or cast_out or isinstance(refusal, HostRefusal)):
-                self.refusals.refused(run, refusal.message)
+            self.refusals.refused(run, invocation, answers.dtype, refusal)
         except HelperLimit as limit:
             if run.layout.vast:
                 self.tally.unsplit = limit.message
@@ -233,9 +231,6 @@ class Session:
 
     def _layouts(self, case: Case, answers: tuple[Expected, ...]) -> Iterator[Layout]:
         dtypes, operands = self._dtypes_of(case.arguments), self._operands(case)
-        if not (self.host.guarded or self.host.returns or case.plain_only or case.thorough):
-            # Where no shared part of ATen gives outputs their shape, the host code must.
-            yield Layout(("dense",) * len(operands), layouts.RESIZED)
         every = arrangements(
             self.target,
             case,
@@ -244,6 +239,7 @@ class Session:
             self.builds,
             asks_with_params="exec_binary_kernel_with_params" in self.host.source,
             spreads=lambda: self._seen.spreads(dtypes, operands),
+            resizes=not (self.host.guarded or self.host.returns),
         )
         yield from self.differing(every)
 

@@ -61,6 +61,11 @@ class Target:
     def operator(self) -> str:
         return str(self.overload.overloadpacket.__name__)
 
+    @property
+    def sees_conjugates(self) -> bool:
+        """Whether lazy conjugates reach the operator's kernels, instead of being resolved by ATen before."""
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(self.overload.name(), "Conjugate"))
+
     def serves(self, arguments: Arguments) -> bool:
         """Whether a call with these arguments reaches the target."""
         if any(arguments[name] is None for name in self.given):
@@ -103,7 +108,7 @@ def _computed(compute: Callable[[Arguments], Any], arguments: Arguments) -> Any:
     """An operand instead where nothing can be computed of operands that the operator refuses too, and says why."""
     try:
         return compute(arguments)
-    except RuntimeError:
+    except (RuntimeError, IndexError):
         return next(each for each in arguments.values() if isinstance(each, torch.Tensor))
 
 

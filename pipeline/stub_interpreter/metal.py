@@ -11,7 +11,7 @@ from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.exec_kernel.execute import Dispatched, Kernels, MissingKernelError, as_bound, by_value, exec_on, run
 from pipeline.exec_kernel.launch import MAX_THREADS, Force
 from pipeline.exec_kernel.names import Helper, Request
-from pipeline.stub_interpreter.errors import NotUnderstoodError
+from pipeline.stub_interpreter.errors import FaultError, NotUnderstoodError
 from pipeline.stub_interpreter.interpreter import Interpreter
 from pipeline.stub_interpreter.iterators import TensorIterator
 from pipeline.stub_interpreter.numbers import Number
@@ -108,6 +108,8 @@ class Library:
         """Run the encoder's kernel over the grid; both sizes have one to three numbers."""
         if encoder.pipeline is None:
             raise NotUnderstoodError("a dispatch before setComputePipelineState")
+        if 0 in (*threads, *group):
+            raise FaultError(f"dispatches {encoder.pipeline.name} over no threads, which Metal does not allow")
         count = max(encoder.arguments, default=-1) + 1
         arguments = tuple(encoder.arguments.get(index, bytes(16)) for index in range(count))
         memory = tuple(encoder.threadgroup_memory.get(index, 0) for index in range(len(encoder.threadgroup_memory)))

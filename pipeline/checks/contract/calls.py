@@ -12,7 +12,7 @@ import torch
 
 from pipeline.numerics.cases import DTYPES, MIXED
 from pipeline.numerics.cpu import ReferenceRefusedError, evaluate, stored
-from pipeline.numerics.domain import survives
+from pipeline.numerics.domain import survive
 from pipeline.numerics.targets import Target
 
 _OUTPUTS = (torch.float32, torch.float16, torch.complex64, torch.int64, torch.uint8, torch.bool)
@@ -138,7 +138,7 @@ def _of_other_sizes(target: Target, base: dict[str, Any]) -> Iterator[Call]:
         return
     plain = _typed(target, base, dict.fromkeys(target.tensors(base), dtype))
     empty = {name: each[:0] if isinstance(each, torch.Tensor) and each.dim() else each for name, each in plain.items()}
-    if survives(target, empty):
+    if survive(target, [empty]):
         yield from _call(target, Kind.EMPTY, empty)
     if target.takes_iterator and target.pointwise:
         for call in _call(target, Kind.LARGE, plain):
