@@ -16,10 +16,7 @@ _Dtypes = tuple[tuple[str, torch.dtype], ...]
 
 
 class Refusals:
-    """A host may refuse dtypes, but neither some of the calls in dtypes that it takes in others nor an operand.
-
-    Nor may it refuse a floating dtype by itself that it takes beside others.
-    """
+    """A host may refuse dtypes, but neither some of the calls in dtypes that it takes in others nor an operand."""
 
     def __init__(self) -> None:
         self._taken: set[_Dtypes] = set()
@@ -41,12 +38,8 @@ class Refusals:
     def failures(self) -> Iterator[Failure]:
         """The first call of each dtypes that was refused though others of its kind were taken."""
         names = {name for taken in self._taken for name, _ in taken}
-        beside = {dtype for taken in self._taken for _, dtype in taken if dtype.is_floating_point}
         for refused, failure in self._refused.items():
-            dtypes = {dtype for _, dtype in refused}
-            alone = len(dtypes) == 1 and dtypes <= beside
-            another = bool(names) and not {name for name, _ in refused} <= names
-            if refused in self._taken or alone or another:
+            if refused in self._taken or (names and not {name for name, _ in refused} <= names):
                 yield failure
 
 
