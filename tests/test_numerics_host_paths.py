@@ -125,6 +125,12 @@ def test_a_fault_on_one_path_of_ours_is_flagged(operator: str, old: str, new: st
     assert any(each.rule.startswith(rule) for each in result.result.findings), shown(result)
 
 
+def test_an_iterator_has_no_lazy_conjugates() -> None:
+    kernel, stub = (ROOT / "kernels/conj_physical.metal"), (ROOT / "stubs/conj_physical.mm")
+    result = run(Job("conj_physical", kernel.read_text(), stub.read_text(), dtypes=("complex64",)))
+    assert result.result.outcome is Outcome.PASSED, shown(result)
+
+
 def test_what_the_cpu_demands_may_be_demanded() -> None:
     """That the operands of a backward are contiguous, and of one dtype."""
     kernel, stub = (ROOT / "kernels/weight_norm_backward.metal"), (ROOT / "stubs/weight_norm_backward.mm")

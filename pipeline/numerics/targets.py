@@ -63,8 +63,9 @@ class Target:
 
     @property
     def sees_conjugates(self) -> bool:
-        """Whether lazy conjugates reach the operator's kernels, instead of being resolved by ATen before."""
-        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(self.overload.name(), "Conjugate"))
+        """Whether lazy conjugates reach the host code: neither ATen nor what makes the iterator resolves them."""
+        resolved = not torch._C._dispatch_has_kernel_for_dispatch_key(self.overload.name(), "Conjugate")
+        return not (self.takes_iterator or resolved)
 
     def serves(self, arguments: Arguments) -> bool:
         """Whether a call with these arguments reaches the target."""
