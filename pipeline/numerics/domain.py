@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -140,6 +141,11 @@ def _halved(index: torch.Tensor, taken: Callable[[torch.Tensor], bool]) -> list[
 def survive(target: Target, calls: Sequence[dict[str, Any]]) -> bool:
     """Whether the CPU operator leaves its process alive, tried in a child: some divide by a size of 0."""
     return not _died(lambda: [accepts(target, arguments) for arguments in calls])
+
+
+def refuses(target: Target, arguments: dict[str, Any]) -> bool:
+    """Whether the CPU operator says that it refuses the call, tried in a child: some read beyond short operands."""
+    return not _died(lambda: os.kill(os.getpid(), signal.SIGKILL) if accepts(target, arguments) else None)
 
 
 def refused_everywhere(target: Target, arguments: dict[str, Any]) -> bool:

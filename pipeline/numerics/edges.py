@@ -10,7 +10,7 @@ import torch
 
 from pipeline.numerics.cases import Case
 from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
-from pipeline.numerics.domain import accepts, survive
+from pipeline.numerics.domain import accepts, refuses, survive
 from pipeline.numerics.targets import Target
 
 
@@ -26,6 +26,21 @@ def edges(target: Target, calls: Sequence[Case]) -> Iterator[Case]:
         for case in _raised(target, call):
             if _answers_alike(target, call.arguments, case.arguments):
                 yield replace(case, arguments=target.refreshed(case.arguments))
+
+
+def mistaken(target: Target, call: Case) -> Iterator[Case]:
+    """The call with one tensor in another dtype, with one dimension more, or longer, where the CPU refuses it."""
+    return (case for case in _mistaken(target, call) if refuses(target, case.arguments))
+
+
+def _mistaken(target: Target, call: Case) -> Iterator[Case]:
+    tensors = _tensors(target, call)
+    for name, tensor in tensors.items() if len(tensors) > 1 else ():
+        other = torch.int32 if tensor.dtype is torch.int64 else torch.int64
+        yield _changed(call, {name: tensor.to(other)}, f"{name} in another dtype")
+        yield _changed(call, {name: tensor.unsqueeze(0)}, f"{name} with one dimension more")
+        if tensor.dim():
+            yield _changed(call, {name: torch.cat([tensor, tensor])}, f"{name} twice as long")
 
 
 def _emptied(target: Target, call: Case) -> Iterator[Case]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,7 @@ from pipeline.numerics import cases
 from pipeline.numerics.builds import Builds
 from pipeline.numerics.cases import Case
 from pipeline.numerics.conventions import reducing, target_of_function, target_of_operator, targets_of_stub
-from pipeline.numerics.edges import edges
+from pipeline.numerics.edges import edges, mistaken
 from pipeline.numerics.host import Host, HostUnknownError, StubHost, implied_host
 from pipeline.numerics.job import Job
 from pipeline.numerics.recording import Recorded, recorded, refused
@@ -30,6 +31,9 @@ _NUMBER = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[fh]?(?![
 
 _KINDS = 5
 """So many calls of one dtype, unlike in ranks and scalars, are tried with more elements."""
+
+_FEW_DTYPES = 2
+"""So many dtypes of a call are enough to see which mistakes the host code lets pass."""
 
 _LONG, _LONGEST = 4096, 20_000
 """The number of the host code that its long sizes are made from, at least and at most."""
@@ -75,6 +79,8 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
         if not session.host.guarded:
             for call in refused(session.target):
                 session.try_refused(Case(call.arguments, call.label))
+            for case in _mistaken(session, job):
+                session.try_refused(case)
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
         for session in sessions
@@ -194,6 +200,18 @@ def _try_changed(session: Session, calls: Sequence[Recorded], long: Sequence[int
             session.try_case(changed)
     for case in edges(target, [*kinds.values()]):
         session.try_case(case)
+
+
+def _mistaken(session: Session, job: Job) -> Iterator[Case]:
+    """Wrong calls made of the first that is no scalar, in a few dtypes."""
+    calls = (next(filter(_is_shaped, recorded(session.target, dtype)), None) for dtype in _dtypes(job))
+    for call in itertools.islice(filter(None, calls), _FEW_DTYPES):
+        yield from mistaken(session.target, Case(call.arguments, call.label))
+
+
+def _is_shaped(call: Recorded) -> bool:
+    tensors = [each for each in call.arguments.values() if isinstance(each, torch.Tensor)]
+    return all(each.dim() and each.numel() > 1 for each in tensors)
 
 
 def _dtypes(job: Job) -> tuple[torch.dtype, ...]:
