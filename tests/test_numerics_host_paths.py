@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.findings import Outcome
+from pipeline.findings import Outcome, Severity
 from pipeline.numerics.check import run
 from pipeline.numerics.job import Job
 from pipeline.numerics.result import NumericsResult
@@ -109,9 +109,6 @@ OURS = [
     ("vdot", "other.resolve_conj()", "other", "numerics/value"),
     # More dimensions than OpInfo's calls have, in offsets beyond 32 bits.
     ("isin", "exec_isin(part, test_elements, invert);", "exec_isin(part, test_elements, !invert);", "numerics/value"),
-    # Calls that the CPU refuses, though no error input of OpInfo says so.
-    ("vdot", "self.dim() == 1 && other.dim() == 1", "true", "numerics/accepted"),
-    ("vdot", "self.scalar_type() == other.scalar_type()", "true", "numerics/accepted"),
     # Calls and operands refused.
     ("bincount", "self.dim() == 1 && self.numel() == 0", "self.dim() == 2 && self.numel() == 0", "numerics/refuses"),
     ("bincount", "weights->size(0) == self.size(0)", "weights->size(0) != self.size(0)", "numerics/refuses"),
@@ -126,6 +123,14 @@ def test_a_fault_on_one_path_of_ours_is_flagged(operator: str, old: str, new: st
     result = run(Job(operator, kernel, stub.replace(old, new), dtypes=dtypes.get(operator, ("float32",))))
     assert result.result.outcome is Outcome.FAILED, shown(result)
     assert any(each.rule.startswith(rule) for each in result.result.findings), shown(result)
+
+
+@pytest.mark.parametrize("old", ["self.dim() == 1 && other.dim() == 1", "self.scalar_type() == other.scalar_type()"])
+def test_wrong_calls_that_no_error_input_shows_are_warned_of(old: str) -> None:
+    kernel, stub = (ROOT / "kernels/vdot.metal").read_text(), (ROOT / "stubs/vdot.mm").read_text()
+    assert stub.count(old) == 1
+    found = run(Job("vdot", kernel, stub.replace(old, "true"), dtypes=("complex64",))).result.findings
+    assert any(each.rule == "numerics/lenient" and each.severity is Severity.WARNING for each in found), found
 
 
 def test_an_iterator_has_no_lazy_conjugates() -> None:

@@ -333,6 +333,7 @@ NOT_UNDERSTOOD = [
     ("[encoder sing:1];", 1),
     ("while (true) {}", 1),
     ("return 1 / 0;", 1),
+    ("return std::clamp<int64_t>(1, 5, 2);", 1),
 ]
 
 

@@ -80,7 +80,7 @@ def examine(job: Job, builds: Builds, headers: Sequence[str], kernel_path: str, 
             for call in refused(session.target):
                 session.try_refused(Case(call.arguments, call.label))
             for case in _mistaken(session, job):
-                session.try_refused(case)
+                session.try_refused(case, "numerics/lenient")
     reports = [
         reported(session, shrink(session, failure), flavours, kernel_path)
         for session in sessions

@@ -19,6 +19,7 @@ SEVERITIES = {
     "numerics/helper-limit": Severity.WARNING,
     "numerics/flushing": Severity.WARNING,
     "numerics/inactive-lane": Severity.WARNING,
+    "numerics/lenient": Severity.WARNING,
 }
 """Rules that do not fail the check; every other rule does."""
 
@@ -35,6 +36,7 @@ _HINTS = {
     "numerics/inactive-lane": "run full simdgroups, or as many of them as there are lanes",
     "numerics/helper-limit": "this version's exec helper cannot do better",
     "numerics/fallback-only": "register the operator's own result dtype as the kernel's output",
+    "numerics/lenient": "a wrong call should be told so on every device",
     "numerics/refuses": "serve it, or refuse the dtype as a whole",
     "numerics/raises": "give the helper or encoder what the kernel takes, in its order",
     "numerics/unwritten": "check the number of threads, and the last elements where each thread takes several",

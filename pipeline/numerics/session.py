@@ -112,7 +112,7 @@ class Session:
         except (PipelineError, RuntimeError):
             return
 
-    def try_refused(self, case: Case) -> None:
+    def try_refused(self, case: Case, rule: str = "numerics/accepted") -> None:
         """A call that the CPU refuses; where no shared part of ATen stands before the host code, it must refuse too."""
         try:
             evaluate(self.target, case.arguments)
@@ -127,7 +127,7 @@ class Session:
         except (PipelineError, RuntimeError, ValueError, IndexError, TypeError):
             self.tally.errors += 1
         else:
-            self.fail(Failure("numerics/accepted", f"the CPU refuses this: {said}", run))
+            self.fail(Failure(rule, f"the CPU refuses this: {said}", run))
 
     def answer(self, arguments: dict[str, Any]) -> tuple[Expected, ...] | None:
         """The acceptable answers, or None where the CPU refuses or the call does not reach the target."""

@@ -11,7 +11,7 @@ import torch
 from pipeline.exec_kernel.dtypes import Dtype
 from pipeline.exec_kernel.execute import torch_dtype
 from pipeline.stub_interpreter import numbers
-from pipeline.stub_interpreter.errors import CheckFailedError, NotUnderstoodError
+from pipeline.stub_interpreter.errors import CheckFailedError, FaultError, NotUnderstoodError
 from pipeline.stub_interpreter.evaluate import truth
 from pipeline.stub_interpreter.interpreter import Interpreter
 from pipeline.stub_interpreter.numbers import Number, canonical, convert, dtype_of_type
@@ -65,6 +65,8 @@ def _abs(interpreter: Interpreter, arguments: Sequence[object], template: tuple[
 
 def _clamp(interpreter: Interpreter, arguments: Sequence[object], template: tuple[str, ...]) -> object:
     value, low, high = arguments
+    if isinstance(low, Number) and isinstance(high, Number) and numbers.ordered("<", high, low):
+        raise FaultError("std::clamp between a low bound and a lower one, which C++ leaves undefined")
     raised = _extreme(True)(interpreter, [value, low], template)
     return _extreme(False)(interpreter, [raised, high], template)
 
