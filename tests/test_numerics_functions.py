@@ -185,3 +185,18 @@ def test_an_operand_that_is_always_a_mask_is_one_in_every_case() -> None:
     assert messages(run(replace(job, kernel=keeps_nan)), "numerics/nan")
     not_copied = MASKED_FILL_STUB.replace("if (!filled.is_same(self))", "if (filled.is_same(self))")
     assert messages(run(replace(job, stub=not_copied)), "numerics/value")
+
+
+def test_overloads_of_a_function_are_told_by_where_tensors_stand() -> None:
+    of_tensor = MASKED_FILL_STUB.replace("const Scalar& value", "const Tensor& value").replace(
+        '"masks are bool");', '"masks are bool");\n  TORCH_CHECK(value.dim() == 0, "one value");'
+    )
+    right = of_tensor.replace("value.to<float>()", "value.item<float>()")
+    both = MASKED_FILL_STUB + right
+    job = Job("masked_fill", MASKED_FILL, both, dtypes=("float32",))
+    result = run(job)
+    assert result.result.outcome is Outcome.PASSED, shown(result)
+    wrong = MASKED_FILL_STUB + of_tensor.replace("value.to<float>()", "value.item<float>() + 1")
+    assert messages(run(replace(job, stub=wrong)), "numerics/value")
+    wrong = MASKED_FILL_STUB.replace("value.to<float>()", "value.to<float>() + 1") + right
+    assert messages(run(replace(job, stub=wrong)), "numerics/value")

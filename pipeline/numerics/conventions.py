@@ -59,11 +59,15 @@ def target_of_operator(operator: str) -> Target:
     return targets_of_stub(stub, operator)[0]
 
 
-def target_of_function(function: str) -> Target:
-    """The operator whose dispatch row names `function` for MPS. Raises UnknownOperatorError."""
-    row, overload = next(((row, found) for row in _rows().get(function, ()) if (found := _functional(row))), ("", None))
-    if overload is None:
+def target_of_function(function: str, parameters: Sequence[str] = ()) -> Target:
+    """The operator whose dispatch row names `function` for MPS. Raises UnknownOperatorError.
+
+    `parameters` are the types of the function's parameters, which tell rows of one function from each other.
+    """
+    rows = [(row, found) for row in _rows().get(function, ()) if (found := _functional(row)) is not None]
+    if not rows:
         raise UnknownOperatorError(f"no dispatch row of native_functions.yaml names {function}")
+    row, overload = next((each for each in rows if _takes(each[1], parameters)), rows[0])
     named = overload_named(row)
     name = overload.overloadpacket.__name__
     pointwise = torch.Tag.pointwise in overload.tags or name in _OF_ONE_SHAPE
@@ -83,6 +87,12 @@ def target_of_function(function: str) -> Target:
         results=_RESULTS.get(name),
         in_place=named is not None and is_in_place(named),
     )
+
+
+def _takes(overload: OpOverload, parameters: Sequence[str]) -> bool:
+    """Whether tensors stand where the parameters are tensors."""
+    pairs = zip(overload._schema.arguments, parameters, strict=False)
+    return all(("Tensor" in str(argument.type)) == ("Tensor" in parameter) for argument, parameter in pairs)
 
 
 def reducing(target: Target) -> Target | None:

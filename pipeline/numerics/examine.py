@@ -135,7 +135,7 @@ def _targets(job: Job, kernels: Kernels, headers: Sequence[str]) -> list[tuple[T
         if function.name in text.registered.values():
             continue
         try:
-            target = target_of_function(function.name)
+            target = target_of_function(function.name, [parameter.type for parameter in function.parameters])
         except UnknownOperatorError:
             continue
         returns = not function.implements and len(function.parameters) == len(target.overload._schema.arguments)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+
 from pipeline.stub_interpreter import syntax
 from pipeline.stub_interpreter.errors import NotUnderstoodError
 from pipeline.stub_interpreter.evaluate import Closure, Evaluator, truth
@@ -55,6 +57,9 @@ class Interpreter(Evaluator):
         if not candidates:
             raise NotUnderstoodError(f"no function {name} of {len(arguments)} arguments", path=self.path or None)
         if len(candidates) > 1:
+            values = [self.referred(each) for each in arguments]
+            candidates = [each for each in candidates if _takes(each, values)]
+        if len(candidates) != 1:
             raise NotUnderstoodError(f"which {name} of {len(arguments)} arguments is called", path=self.path or None)
         function = candidates[0]
         memory = Memory(types=dict(zip(function.template, template, strict=False)))
@@ -198,6 +203,12 @@ class Interpreter(Evaluator):
             if step is not None:
                 self.evaluate(step, memory)
         return None
+
+
+def _takes(function: syntax.Function, arguments: Sequence[object]) -> bool:
+    """Whether tensors among the arguments stand where the parameters are tensors, which is what overloads differ in."""
+    pairs = zip(function.parameters, arguments, strict=False)
+    return all(isinstance(argument, torch.Tensor) == ("Tensor" in parameter.type) for parameter, argument in pairs)
 
 
 def _accepts(function: syntax.Function, count: int) -> bool:
