@@ -116,7 +116,8 @@ def test_an_interrupt_from_the_keyboard_ends_what_runs(tmp_path: Path, checks_ca
     kernel = root / "kernels" / "sign.metal"
     kernel.write_text(kernel.read_text() + f"// not known yet: {tmp_path}\n")
     process = start(root, "check", "--op", "sign")
-    while not worker_of(process.pid) and process.poll() is None:
+    while not worker_of(process.pid):
+        assert process.poll() is None, "it ended before the worker was seen"
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=PATIENCE)
@@ -128,22 +129,18 @@ def test_a_process_that_is_interrupted_has_not_crashed(tmp_path: Path) -> None:
     job = Job("sign", (ROOT / "kernels" / "sign.metal").read_text() + f"// not known yet: {tmp_path}\n")
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(check_numerics, job, cache=tmp_path)
-        while not children(worker_of(os.getpgrp(), os.getpid())) and not found.done():
+        while not (worker := worker_of(os.getpgrp(), os.getpid())):
+            assert not found.done(), "it ended before it was seen"
             time.sleep(0.05)
-        os.kill(worker_of(os.getpgrp(), os.getpid()), signal.SIGINT)
+        os.kill(worker, signal.SIGINT)
         with pytest.raises(PipelineError, match="sign was interrupted"):
             found.result(PATIENCE)
 
 
 def worker_of(group: int, parent: int | None = None) -> int:
     """The process that checks numerics in a process group, 0 where there is none."""
-    found = subprocess.run(["ps", "-eo", "pid=,ppid=,pgid=,args="], capture_output=True, text=True, check=True)
+    found = subprocess.run(["ps", "-wweo", "pid=,ppid=,pgid=,args="], capture_output=True, text=True, check=True)
     for process, above, its_group, *command in map(str.split, found.stdout.splitlines()):
         if int(its_group) == group and parent in (None, int(above)) and command[-1:] == ["pipeline.numerics.worker"]:
             return int(process)
     return 0
-
-
-def children(process: int) -> list[str]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
-    return found.stdout.split()
