@@ -173,11 +173,11 @@ def _call(target: Target, kind: Kind, arguments: dict[str, Any]) -> Iterator[Cal
         served = Served.NO_KERNEL if lacking else Served.REFUSED
         results = _foreseen(target, arguments, lacking[1] if lacking else "")
     if results:
-        yield Call(kind, arguments, results[: target.results], results[0].dtype, served)
+        yield Call(kind, arguments, results, results[0].dtype, served)
 
 
 def _foreseen(target: Target, arguments: dict[str, Any], common: str) -> tuple[torch.Tensor, ...]:
-    """Results as torch works them out without computing; those of the first operand where it cannot.
+    """Results as torch works them out without computing; all like the first operand where it cannot.
 
     `common` is the dtype that the CPU has no kernel for. Torch's decompositions may compute integers in float where
     the operator itself does not; the common dtype shows it.
@@ -186,7 +186,8 @@ def _foreseen(target: Target, arguments: dict[str, Any], common: str) -> tuple[t
     try:
         results = evaluate(target, shapes)
     except (ReferenceRefusedError, AssertionError):  # torch's decompositions assert
-        results = tuple(each for each in (shapes[target.inputs[0]],) if isinstance(each, torch.Tensor))
+        first = shapes[target.inputs[0]]
+        results = (first,) * len(target.overload._schema.returns) if isinstance(first, torch.Tensor) else ()
     integral = _INTEGRAL.get(common)
     return tuple(
         torch.empty(each.shape, dtype=integral if integral and each.dtype.is_floating_point else each.dtype)
