@@ -127,14 +127,16 @@ def test_the_theme_follows_the_system_until_it_is_chosen(visit: Visit, site: Pat
     page.emulate_media(color_scheme="dark")
     page.goto((site / "index.html").as_uri())
     ground = "getComputedStyle(document.body).backgroundColor"
-    dark = page.evaluate(ground)
+    dark, light = page.evaluate(ground), "rgb(255, 255, 255)"
+    assert dark != light
+    body = page.locator("body")
     page.get_by_role("button", name="Light theme").click()
-    light = page.evaluate(ground)
-    assert light == "rgb(255, 255, 255)" != dark
+    expect(body).to_have_css("background-color", light)
     page.get_by_role("link", name="sign", exact=True).click()
-    assert page.evaluate(ground) == light
+    page.wait_for_url("**/sign.html")
+    expect(body).to_have_css("background-color", light)
     page.get_by_role("button", name="Dark theme").click()
-    assert page.evaluate(ground) == dark
+    expect(body).to_have_css("background-color", dark)
 
 
 def test_an_operators_page(visit: Visit, site: Path) -> None:
