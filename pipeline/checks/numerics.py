@@ -59,7 +59,8 @@ def _in_own_process(job: Job) -> NumericsResult:
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:
         return NumericsResult.from_json(lines[-1])
-    if done.returncode == -signal.SIGINT:
+    # While it starts, Python turns the signal into an exit of its own.
+    if done.returncode == -signal.SIGINT or done.stderr.endswith("KeyboardInterrupt\n"):
         raise PipelineError(f"the numerical check of {job.operator} was interrupted")
     if done.returncode < 0 and not job.isolated:
         return _in_own_process(replace(job, isolated=True))
