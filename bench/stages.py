@@ -15,10 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from bench.report import machine, replace_section
@@ -82,8 +81,8 @@ def _cold(command: list[str]) -> float:
         kept = Path(folder) / "kept"
         kept.mkdir()
         root = copy_project(Path(folder) / "project", kept)
-        caches = {"XDG_CACHE_HOME": str(kept), CACHE_VARIABLE: str(kept / "metal"), "PYTHONPATH": str(ROOT)}
-        return _run(command, root, caches)
+        caches = {"XDG_CACHE_HOME": str(kept), CACHE_VARIABLE: str(kept / "metal")}
+        return _run(command, root, PYTHONPATH=str(ROOT), **caches)
 
 
 def _warm(command: list[str]) -> float:
@@ -91,7 +90,7 @@ def _warm(command: list[str]) -> float:
     return statistics.median(_run(command) for _ in range(3))
 
 
-def _run(command: list[str], root: Path = ROOT, settings: Mapping[str, str] = MappingProxyType({})) -> float:
+def _run(command: list[str], root: Path = ROOT, **settings: str) -> float:
     start = time.perf_counter()
     subprocess.run(command, cwd=root, env={**os.environ, **settings}, capture_output=True, check=True)
     return time.perf_counter() - start

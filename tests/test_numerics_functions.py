@@ -8,6 +8,7 @@ from pipeline.findings import Outcome
 from pipeline.numerics.check import run
 from pipeline.numerics.job import Job
 from pipeline.numerics.result import NumericsResult
+from tests.numerics_jobs import shown
 from tests.shader_faults import messages
 
 HEAD = """
@@ -54,10 +55,6 @@ IN_PLACE = (
 
 def relu(stub: str, kernel: str = RELU) -> NumericsResult:
     return run(Job("relu", kernel, stub, dtypes=("float32", "int32")))
-
-
-def shown(result: NumericsResult) -> str:
-    return "\n".join(map(str, result.result.findings))
 
 
 def test_right_functions_pass_on_every_value() -> None:
@@ -200,3 +197,48 @@ def test_overloads_of_a_function_are_told_by_where_tensors_stand() -> None:
     assert messages(run(replace(job, stub=wrong)), "numerics/value")
     wrong = MASKED_FILL_STUB.replace("value.to<float>()", "value.to<float>() + 1") + right
     assert messages(run(replace(job, stub=wrong)), "numerics/value")
+
+
+def test_a_crash_on_a_wrong_call_is_no_refusal() -> None:
+    kernel = (
+        HEAD
+        + """
+kernel void dot_all(
+    device float* out [[buffer(0)]],
+    constant float* a [[buffer(1)]],
+    constant float* b [[buffer(2)]],
+    constant uint2& n [[buffer(3)]]) {
+  float sum = 0;
+  for (uint i = 0; i < n.x; ++i) {
+    sum += a[i] * b[i];
+  }
+  out[n.x == n.y ? 0 : 1ul << 40] = sum;
+}
+"""
+    )
+    stub = """
+Tensor dot_mps(const Tensor& self, const Tensor& other) {
+  TORCH_CHECK(self.dim() == 1 && other.dim() == 1 && self.scalar_type() == kFloat, "vectors of float");
+  TORCH_CHECK(self.scalar_type() == other.scalar_type(), "one dtype");
+  const auto a = self.contiguous();
+  const auto b = other.contiguous();
+  auto out = at::empty({}, a.options());
+  const std::array<uint32_t, 2> lengths = {static_cast<uint32_t>(a.numel()), static_cast<uint32_t>(b.numel())};
+  MPSStream* stream = getCurrentMPSStream();
+  dispatch_sync(stream->queue(), ^() {
+    auto encoder = stream->commandEncoder();
+    auto pipeline = lib.getPipelineStateForFunc("dot_all");
+    [encoder setComputePipelineState:pipeline];
+    mtl_setArgs(encoder, out, a, b, lengths);
+    mtl_dispatch1DJob(encoder, pipeline, 1);
+  });
+  return out;
+}
+"""
+    result = run(Job("dot", kernel, stub, dtypes=("float32",)))
+    assert messages(result, "numerics/crash"), shown(result)
+    checked = stub.replace(
+        "const auto a =", 'TORCH_CHECK(self.numel() == other.numel(), "one length");\n  const auto a ='
+    )
+    right = run(Job("dot", kernel, checked, dtypes=("float32",)))
+    assert right.result.outcome is Outcome.PASSED, shown(right)

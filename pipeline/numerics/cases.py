@@ -136,9 +136,9 @@ def scalar_operands(target: Target, dtype: torch.dtype, scalars: dict[str, Any])
         yield replace(case, cpu_scalars=frozenset({name}))
 
 
-def of_kinds(target: Target, case: Case, kinds: Mapping[str, torch.dtype]) -> Case:
+def in_dtypes(target: Target, case: Case, dtypes: Mapping[str, torch.dtype]) -> Case:
     """The case with these operands in dtypes of their own."""
-    changed = {name: case.arguments[name].to(dtype) for name, dtype in kinds.items()}
+    changed = {name: case.arguments[name].to(dtype) for name, dtype in dtypes.items()}
     return replace(case, arguments=target.refreshed({**case.arguments, **changed})) if changed else case
 
 
@@ -168,7 +168,7 @@ def enlarged(target: Target, call: Case, long: Sequence[int], square: bool = Fal
     The numbers are positive, so that sums of many do not cancel. Integers beside floats may be indices, and repeat.
     `square` matrices stay square beyond a threadgroup too, which takes a million elements.
     """
-    tensors = _tensors(target, call)
+    tensors = tensors_of(target, call)
     floats = [name for name, each in tensors.items() if each.is_floating_point()]
     shapes = {name: tuple(each.shape) for name, each in tensors.items()}
     for length in (*_LENGTHS, *long):
@@ -225,7 +225,7 @@ def _result_size(target: Target, arguments: dict[str, Any]) -> int:
 
 def from_the_last(target: Target, call: Case) -> Iterator[Case]:
     """The call with its dimensions counted from the last one, as users do with negative numbers."""
-    ndim = max((each.dim() for each in _tensors(target, call).values()), default=0)
+    ndim = max((each.dim() for each in tensors_of(target, call).values()), default=0)
     changed = {
         name: [each - ndim for each in value] if isinstance(value, list) else value - ndim
         for name, value in call.arguments.items()
@@ -243,7 +243,7 @@ def _counts_from_the_first(value: object) -> bool:
 
 def retyped(target: Target, call: Case) -> Iterator[Case]:
     """The call with one of several tensors in another dtype, as far as the CPU operator takes that."""
-    tensors = {name: each for name, each in _tensors(target, call).items() if not each.is_complex()}
+    tensors = {name: each for name, each in tensors_of(target, call).items() if not each.is_complex()}
     for name, tensor in tensors.items() if len(tensors) > 1 else ():
         for dtype in _OTHERS:
             arguments = {**call.arguments, name: tensor.to(dtype)}
@@ -255,7 +255,8 @@ def retyped(target: Target, call: Case) -> Iterator[Case]:
                 )
 
 
-def _tensors(target: Target, call: Case) -> dict[str, torch.Tensor]:
+def tensors_of(target: Target, call: Case) -> dict[str, torch.Tensor]:
+    """Those of the call's arguments that are tensors, by name."""
     given = {name: call.arguments[name] for name in target.tensors(call.arguments)}
     return {name: each for name, each in given.items() if isinstance(each, torch.Tensor)}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import signal
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -140,12 +139,12 @@ def _halved(index: torch.Tensor, taken: Callable[[torch.Tensor], bool]) -> list[
 
 def survive(target: Target, calls: Sequence[dict[str, Any]]) -> bool:
     """Whether the CPU operator leaves its process alive, tried in a child: some divide by a size of 0."""
-    return not _died(lambda: [accepts(target, arguments) for arguments in calls])
+    return _asked_in_child(lambda: bool([accepts(target, arguments) for arguments in calls])) is not None
 
 
 def refuses(target: Target, arguments: dict[str, Any]) -> bool:
     """Whether the CPU operator says that it refuses the call, tried in a child: some read beyond short operands."""
-    return not _died(lambda: os.kill(os.getpid(), signal.SIGKILL) if accepts(target, arguments) else None)
+    return _asked_in_child(lambda: accepts(target, arguments)) is False
 
 
 def refused_everywhere(target: Target, arguments: dict[str, Any]) -> bool:
@@ -213,16 +212,18 @@ def _dies(
     known = dict(pinned)
     given = {argument.name: known.get(argument.name, others) for argument in overload._schema.arguments}
     given[overload._schema.arguments[0].name] = smallest
-    return _died(lambda: overload(**given))
+    return _asked_in_child(lambda: overload(**given) is not None) is None
 
 
-def _died(call: Callable[[], object]) -> bool:
+def _asked_in_child(question: Callable[[], bool]) -> bool | None:
+    """The answer of a forked process; no where it raises, None where a signal ends it."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()  # it is expected to die
+        answer = False
         try:
-            call()
+            answer = question()
         finally:
-            os._exit(0)
+            os._exit(int(answer))
     _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
+    return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status) == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from pipeline.numerics.cases import Case
+from pipeline.numerics.cases import Case, tensors_of
 from pipeline.numerics.cpu import ReferenceRefusedError, evaluate
 from pipeline.numerics.domain import accepts, refuses, survive
 from pipeline.numerics.targets import Target
@@ -34,7 +34,7 @@ def mistaken(target: Target, call: Case) -> Iterator[Case]:
 
 
 def _mistaken(target: Target, call: Case) -> Iterator[Case]:
-    tensors = _tensors(target, call)
+    tensors = tensors_of(target, call)
     for name, tensor in tensors.items() if len(tensors) > 1 else ():
         other = torch.int32 if tensor.dtype is torch.int64 else torch.int64
         yield _changed(call, {name: tensor.to(other)}, f"{name} in another dtype")
@@ -47,7 +47,7 @@ def _emptied(target: Target, call: Case) -> Iterator[Case]:
     """All dimensions of one size made 0; not where an operand would have to be derived from nothing."""
     if target.derived:
         return
-    tensors = _tensors(target, call)
+    tensors = tensors_of(target, call)
     for size in sorted({size for each in tensors.values() for size in each.shape if size > 1}):
         empty = {
             name: each.new_empty([0 if length == size else length for length in each.shape])
@@ -58,7 +58,7 @@ def _emptied(target: Target, call: Case) -> Iterator[Case]:
 
 def _pointed(target: Target, call: Case) -> Iterator[Case]:
     """All tensors made 0-dim; what counts dimensions counts none."""
-    tensors = _tensors(target, call)
+    tensors = tensors_of(target, call)
     if any(each.numel() == 0 for each in tensors.values()) or all(each.dim() == 0 for each in tensors.values()):
         return
     first = {name: each.reshape(-1)[0].clone() for name, each in tensors.items()}
@@ -73,7 +73,7 @@ def _raised(target: Target, call: Case) -> Iterator[Case]:
     """
     if _dims(call):
         return
-    for name, tensor in _tensors(target, call).items():
+    for name, tensor in tensors_of(target, call).items():
         yield _changed(call, {name: tensor.unsqueeze(0)}, f"{name} with one dimension more")
         if tensor.dim() == 1 and tensor.numel() > 2 and tensor.numel() % 2 == 0:
             yield _changed(call, {name: tensor.reshape(2, -1)}, f"{name} as two rows")
@@ -101,8 +101,3 @@ def _dims(call: Case) -> dict[str, int | list[int]]:
     """The arguments that count dimensions."""
     given = {name: call.arguments.get(name) for name in ("dim", "dims")}
     return {name: value for name, value in given.items() if isinstance(value, (int, list))}
-
-
-def _tensors(target: Target, call: Case) -> dict[str, torch.Tensor]:
-    given = {name: call.arguments[name] for name in target.tensors(call.arguments)}
-    return {name: each for name, each in given.items() if isinstance(each, torch.Tensor)}

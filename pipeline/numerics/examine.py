@@ -155,9 +155,9 @@ def _try_everything(session: Session, job: Job, progress: Progress) -> int:
     for dtype in dtypes:
         progress(f"{target.overload} on {dtype}")
         if target.pointwise:
-            kinds = _kinds(target, calls[dtype], dtype)
+            others = _own_dtypes(target, calls[dtype], dtype)
             for case in _pointwise(target, dtype, sets, extra):
-                session.try_case(cases.of_kinds(target, case, kinds))
+                session.try_case(cases.in_dtypes(target, case, others))
         for case in _sampled(target, calls[dtype]):
             session.try_case(case)
         _try_changed(session, calls[dtype], long)
@@ -234,7 +234,7 @@ def _pointwise(
                     yield from cases.specials(target, dtype, changed)
 
 
-def _kinds(target: Target, calls: Sequence[Recorded], dtype: torch.dtype) -> dict[str, torch.dtype]:
+def _own_dtypes(target: Target, calls: Sequence[Recorded], dtype: torch.dtype) -> dict[str, torch.dtype]:
     """Operands that have another dtype in all of OpInfo's calls: conditions, masks, counts."""
     found = {}
     for name in dict.fromkeys(target.inputs):

@@ -104,7 +104,8 @@ def _headline(session: Session, failure: Failure, flavours: tuple[str, ...]) -> 
         return f"{where}: {failure.names[0]} is {failure.reason}"
     kernels = f" in {', '.join(flavours)}" if flavours else ""
     if failure.wrong is None or failure.expected is None:
-        return f"{where}{kernels}: {failure.reason} ({run.layout}, {run.case.label})"
+        laid_out = f"{run.layout}, " if run.layout.inputs else ""
+        return f"{where}{kernels}: {failure.reason} ({laid_out}{run.case.label})"
     got = show(run.outputs[failure.result][failure.wrong])
     expected = show(failure.expected.same[0][failure.wrong])
     words = [*_operand_words(session, failure), *_scalar_words(failure)]

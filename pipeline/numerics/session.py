@@ -124,6 +124,8 @@ class Session:
         run = Run(case, Layout((), "dense"), {name: case.arguments[name] for name in self.names(case.arguments)}, ())
         try:
             self.host.run(self.builds.plain, Invocation(self.target, outputs, case.arguments, torch.float32))
+        except KernelCrash as crash:
+            self._crashed(run, crash)
         except (PipelineError, RuntimeError, ValueError, IndexError, TypeError):
             self.tally.errors += 1
         else:

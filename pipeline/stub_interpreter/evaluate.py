@@ -18,6 +18,7 @@ from pipeline.stub_interpreter.numbers import Number, canonical, convert
 from pipeline.stub_interpreter.types import TYPE_NAMES, Macro, Types
 from pipeline.stub_interpreter.values import MISSING, Alias, Array, Memory, Missing, Scalar, Struct, copied
 
+# Member functions that give an int64_t; that change nothing; and functions that change nothing.
 _COUNTS = {"size", "stride", "numel", "dim", "storage_offset"}
 _READS = {"to", "toDouble", "toFloat", "toInt", "toLong", "value_or", "value", "front", "back", "ndim", "element_size"}
 _PURE = {"min", "max", "abs", "clamp", "ceil_div", "round_up", "multiply_integers"}
@@ -241,9 +242,10 @@ class Evaluator(Types):
             macro = self.macros.get(function.path) or self.macros.get(function.path.split("_TYPES")[0])
             if macro is not None:
                 return self.macro(macro, [syntax.Name(node.line, function.path), *node.arguments], memory)
-        if isinstance(function, syntax.Name) and memory.find(function.path) is None and function.path in self.functions:
-            places = [self.alias(each, memory) or self.evaluate(each, memory) for each in node.arguments]
-            return self.call(function.path, places, tuple(self.resolved(each, memory) for each in function.template))
+            name = normalized(function.path)
+            if name in self.functions and memory.find(function.path) is None:
+                places = [self.alias(each, memory) or self.evaluate(each, memory) for each in node.arguments]
+                return self.call(name, places, tuple(self.resolved(each, memory) for each in function.template))
         arguments = [self.evaluate(each, memory) for each in node.arguments]
         if isinstance(function, syntax.Member):
             owner = self.evaluate(function.object, memory)
@@ -258,8 +260,6 @@ class Evaluator(Types):
         return self._function(normalized(function.path), template, arguments, memory)
 
     def _function(self, name: str, template: tuple[str, ...], arguments: list[object], memory: Memory) -> object:
-        if name in self.functions:
-            return self.call(name, arguments, template)
         if self.knows(name):
             return self.native(name, arguments, template)
         if canonical(self.resolved(name, memory)) or memory.type(name) or name in self.structs or name in TYPE_NAMES:
