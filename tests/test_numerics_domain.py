@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -85,3 +87,22 @@ def test_a_call_of_another_shape_is_filled_with_what_was_taken(monkeypatch: pyte
         "of these dtypes nothing is known"
     )
     assert found.part({**shaped, "other": torch.ones(2)}) is None, "unlike shapes"
+
+
+@pytest.mark.parametrize(
+    ("answer", "survives", "refused"),
+    [
+        (lambda: True, True, False),
+        (lambda: False, True, True),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), False, False),
+        (os.abort, False, False),
+    ],
+    ids=["takes it", "refuses it", "is killed", "aborts"],
+)
+def test_what_an_operator_does_to_its_process_is_told_from_its_answer(
+    answer: Callable[[], object], survives: bool, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domain, "accepts", lambda target, arguments: answer())
+    target = target_of_operator("atan2")
+    assert domain.survive(target, [{}]) is survives
+    assert domain.refuses(target, {}) is refused
